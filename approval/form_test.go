@@ -39,8 +39,8 @@ func seatForm(t testing.TB, schema string) Request {
 func TestForm(t *testing.T) {
 	q := seatForm(t, seatSchema)
 	f := forms.FormOf(q.Requests[0].Input)
-	if !q.hasForm() || f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.Open(), " ") != "days seat" {
-		t.Fatalf("the form %+v, open %v", f, f.Open())
+	if !q.hasForm() || f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.MissingFields(), " ") != "days seat" {
+		t.Fatalf("the form %+v, open %v", f, f.MissingFields())
 	}
 	for given, want := range map[string]string{
 		``:                                      `field "days" is required; field "seat" is required`,
@@ -109,8 +109,8 @@ func TestFormWithProposedValues(t *testing.T) {
 		`{"type":"object","required":["a"],"properties":{"a":{"type":"string","default":"1A"},"b":{"type":"string"}}}`: `{"a":"1A"}`,
 	} {
 		q := seatForm(t, schema)
-		if err := q.Check(Answer{Decision: Allow}); err != nil || forms.FormOf(q.Requests[0].Input).Open() != nil {
-			t.Errorf("%s: %v, open %v", schema, err, forms.FormOf(q.Requests[0].Input).Open())
+		if err := q.Check(Answer{Decision: Allow}); err != nil || forms.FormOf(q.Requests[0].Input).MissingFields() != nil {
+			t.Errorf("%s: %v, open %v", schema, err, forms.FormOf(q.Requests[0].Input).MissingFields())
 		}
 		if got, err := forms.ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", schema, got, err)

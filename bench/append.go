@@ -91,7 +91,7 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 		return err
 	}
 	b.add(fmt.Sprintf("durable append, one writer, %s: p50", name), micros(median(fresh)), "bare append + fdatasync "+micros(median(bares)),
-		ratio(median(fresh), median(bares)), most(1, "×", share(median(fresh), median(bares))))
+		ratio(median(fresh), median(bares)), goalAtMost(1, "×", share(median(fresh), median(bares))))
 	early := float64(median(fresh)) / float64(median(bares))
 	if err := fill(ctx, sessions, log, b.rounds(100_000, 5_000)); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 	}
 	late := float64(median(old)) / float64(median(bares))
 	b.add(fmt.Sprintf("the same after %d items, %s", b.rounds(100_000, 5_000), name), micros(median(old)),
-		"the ratio to the bare append, compared with that of the first items", times(late/early), most(1.1, "×", late/early))
+		"the ratio to the bare append, compared with that of the first items", ratioText(late/early), goalAtMost(1.1, "×", late/early))
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (b *bench) appendMany(ctx context.Context) error {
 	b.add("64 sessions, 64 writers, SQLite", fmt.Sprintf("%.0f items/s", a),
 		fmt.Sprintf("one transaction per item %.0f items/s; by one thread, 64 in a transaction, the same tables %.0f items/s, bare rows %.0f items/s",
 			c, middle(tables), middle(rows)),
-		fmt.Sprintf("%s, %s, %s", times(a/c), times(a/middle(tables)), times(a/middle(rows))), goal("≥ 5 ×, ≥ 60,000 items/s", a >= 5*c && a >= 60_000))
+		fmt.Sprintf("%s, %s, %s", ratioText(a/c), ratioText(a/middle(tables)), ratioText(a/middle(rows))), goal("≥ 5 ×, ≥ 60,000 items/s", a >= 5*c && a >= 60_000))
 	return nil
 }
 

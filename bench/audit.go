@@ -14,10 +14,10 @@ func (b *bench) audits(ctx context.Context) error {
 	if err := b.trailCost(ctx); err != nil {
 		return err
 	}
-	if err := b.verified(ctx); err != nil {
+	if err := b.measureVerify(ctx); err != nil {
 		return err
 	}
-	return b.masked(ctx)
+	return b.measureMasking(ctx)
 }
 
 // trailCost compares durable appends with a trail and without one, alternately. Disk latency
@@ -43,12 +43,12 @@ func (b *bench) trailCost(ctx context.Context) error {
 	for _, s := range stores {
 		r := ratios[s]
 		b.add("durable append with a trail, "+s, nanos(middle(with[s])*1000), "without "+nanos(middle(without[s])*1000),
-			quartiles(r, "×"), most(1.1, "×", middle(r)))
+			quartiles(r, "×"), goalAtMost(1.1, "×", middle(r)))
 	}
 	return nil
 }
 
-func (b *bench) verified(ctx context.Context) error {
+func (b *bench) measureVerify(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./audit", "^BenchmarkVerify$", "5x")
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (b *bench) verified(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) masked(ctx context.Context) error {
+func (b *bench) measureMasking(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./audit/secret", "^Benchmark(Text|JSON|New)$", "1s")
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func (b *bench) functionHooks(ctx context.Context) error {
 	}
 	for _, s := range stores {
 		b.add("20 function hooks, one tool call, store in "+s, nanos(middle(all[s])), "without hooks "+nanos(middle(bare[s])),
-			fmt.Sprintf("%+.1f µs (%+.1f to %+.1f)", middle(added[s])/1000, between(added[s], 0.25)/1000, between(added[s], 0.75)/1000), goal("≤ +50 µs", middle(added[s]) <= 50_000))
+			fmt.Sprintf("%+.1f µs (%+.1f to %+.1f)", middle(added[s])/1000, interpolatedQuantile(added[s], 0.25)/1000, interpolatedQuantile(added[s], 0.75)/1000), goal("≤ +50 µs", middle(added[s]) <= 50_000))
 	}
 	return nil
 }

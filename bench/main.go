@@ -56,7 +56,7 @@ type bench struct {
 	rows            []row
 	reportedMissing bool // the backends that are missing were already reported
 
-	unmanned bool // the missing engine was already reported
+	reportedNoEngine bool // the missing engine was already reported
 
 	container string
 }
@@ -101,7 +101,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		{"daemon", "", b.daemons},
 		{"containers", "workspaces", b.containers},
 		{"warm", "workspaces", b.warmTurns},
-		{"words", "workspaces", b.words},
+		{"words", "workspaces", b.vendorTokens},
 	}
 	var only []string
 	if b.only != "" {

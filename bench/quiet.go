@@ -15,8 +15,8 @@ import (
 // removing network namespaces, does not slow down the next row. It gives up after a while, and
 // counts that.
 type quiet struct {
-	waits, vain int
-	spent       time.Duration // time spent waiting until wait gave up
+	waits, gaveUp int
+	spent         time.Duration // time spent waiting until wait gave up
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 func (q *quiet) wait() error {
 	q.waits++
 	if q.spent >= quietBudget {
-		q.vain++
+		q.gaveUp++
 		return nil
 	}
 	before, err := busyTicks()
@@ -53,17 +53,17 @@ func (q *quiet) wait() error {
 			return nil
 		}
 	}
-	q.vain++
+	q.gaveUp++
 	q.spent += quietPatience
 	return nil
 }
 
 // String reports how often the machine was not quiet, or "".
 func (q *quiet) String() string {
-	if q.vain == 0 {
+	if q.gaveUp == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d blocks began while other programs ran: measure again when they have ended", q.vain, q.waits)
+	return fmt.Sprintf("%d of %d blocks began while other programs ran: measure again when they have ended", q.gaveUp, q.waits)
 }
 
 // busyTicks returns the busy time of all processors, in ticks.

@@ -94,7 +94,7 @@ func (s *sandboxBench) prepare(ctx context.Context) error {
 			return fmt.Errorf("start a process that starts (%q): %w", p.name, err)
 		}
 	}
-	if err := s.list(ctx); err != nil {
+	if err := s.addRunners(ctx); err != nil {
 		return err
 	}
 	for _, r := range s.runners {
@@ -267,7 +267,7 @@ func (s *sandboxBench) throughput() error {
 		}
 		control, compared := "", ""
 		if len(theirs) > 0 {
-			control, compared = fmt.Sprintf("%s %.0f/s", nameEqual, middle(theirs)), times(middle(r)/middle(theirs))
+			control, compared = fmt.Sprintf("%s %.0f/s", nameEqual, middle(theirs)), ratioText(middle(r)/middle(theirs))
 		}
 		s.add("two workers: "+name, fmt.Sprintf("%.0f/s", middle(r)), control, compared, goals[name])
 	}

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// equal returns bubblewrap's command line for the mounts that `holdfast sandbox exec` makes in a
+// bubblewrapArgs returns bubblewrap's command line for the mounts that `holdfast sandbox exec` makes in a
 // folder. It runs a command in the sandbox to read these mounts. The command line has no Landlock
 // rules, system call filter or limits, because bubblewrap does not support them. It is for the
 // folder twin, which is a copy of folder.
-func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env []string) ([]string, error) {
+func bubblewrapArgs(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env []string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, holdfast, "sandbox", "exec", "--", "/bin/cat", "/proc/self/mountinfo")
 	cmd.Dir, cmd.Env, cmd.Stderr = folder, env, os.Stderr
 	out, err := cmd.Output()

@@ -55,7 +55,7 @@ func (b *bench) downloads(ctx context.Context) error {
 		}
 		found = true
 		name := strings.TrimPrefix(f.name, "Benchmark")
-		b.add("proxy: "+name+" by "+kind, fmt.Sprintf("%.0f %%", 100*f.value), "direct loopback", times(f.value), least(0.8, "×", f.value))
+		b.add("proxy: "+name+" by "+kind, fmt.Sprintf("%.0f %%", 100*f.value), "direct loopback", ratioText(f.value), goalAtLeast(0.8, "×", f.value))
 	}
 	if !found {
 		return errors.New("the download benchmark reports no share of a direct download")

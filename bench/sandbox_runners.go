@@ -31,8 +31,8 @@ const (
 	nameBareListener   = "bare: these, a network and a listener"
 )
 
-// list returns the runners. A runner that this machine lacks is listed with the reason.
-func (s *sandboxBench) list(ctx context.Context) error {
+// addRunners adds the runners. A runner that this machine lacks is listed with the reason.
+func (s *sandboxBench) addRunners(ctx context.Context) error {
 	folder, err := s.workspace(ctx, "folder", false)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *sandboxBench) inProcess(folder, repository string) {
 		{nameWeaker, "≤ 1.2 ×", refused, spawn.Weaker, folder},
 		{nameNoSockets, "≤ 1.6 ×", usual, spawn.NoSockets, folder},
 		{nameKernel, "≤ 2.0 ×", usual, spawn.NoNetwork, folder},
-		{"network namespace, refusals reported", "≤ 2.0 ×", usual, spawn.Told, folder},
+		{"network namespace, refusals reported", "≤ 2.0 ×", usual, spawn.Reporting, folder},
 		{nameListener, "≤ 2.4 ×", usual, spawn.Proxy, folder},
 		{"network namespace, by re-exec", "≤ 4.5 ×", again, spawn.NoNetwork, folder},
 		{nameOpen, "≤ 2.0 ×", usual, spawn.Open, folder},
@@ -127,7 +127,7 @@ func (s *sandboxBench) others(ctx context.Context, holdfast, repository string) 
 			if err != nil {
 				return nil, err
 			}
-			return equal(ctx, path, holdfast, repository, twin, empty, s.environ())
+			return bubblewrapArgs(ctx, path, holdfast, repository, twin, empty, s.environ())
 		}},
 		{"landrun", "landrun", func(path string) ([]string, error) {
 			return []string{path, "--rox", "/", "--rw", twin, "/bin/true"}, nil

@@ -96,7 +96,7 @@ func TestParseBusy(t *testing.T) {
 	}
 }
 
-func TestBetween(t *testing.T) {
+func TestInterpolatedQuantile(t *testing.T) {
 	for _, tt := range []struct {
 		of   []float64
 		q    float64
@@ -108,7 +108,7 @@ func TestBetween(t *testing.T) {
 		{[]float64{5, 1, 4, 2, 3}, 0.25, 2},
 		{[]float64{1, 2}, 1, 2},
 	} {
-		if got := between(tt.of, tt.q); got != tt.want {
+		if got := interpolatedQuantile(tt.of, tt.q); got != tt.want {
 			t.Errorf("%v at %v: %v, want %v", tt.of, tt.q, got, tt.want)
 		}
 	}

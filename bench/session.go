@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// sized lists the backends for which large sessions are measured, with the limit for reading a
+// largeSessionLimits lists the backends for which large sessions are measured, with the limit for reading a
 // tail.
-var sized = map[string]time.Duration{
+var largeSessionLimits = map[string]time.Duration{
 	"SQLite": 5 * time.Millisecond, "file": 5 * time.Millisecond, "PostgreSQL": 10 * time.Millisecond,
 }
 
@@ -28,10 +28,10 @@ const (
 // session, and the list of the newest of many sessions.
 func (b *bench) sessions(ctx context.Context) error {
 	for _, be := range b.availableBackends() {
-		if sized[be.name] == 0 {
+		if largeSessionLimits[be.name] == 0 {
 			continue
 		}
-		err := b.within(ctx, be, func(p *place) error {
+		err := b.withPlace(ctx, be, func(p *place) error {
 			if err := b.bigSession(ctx, be.name, p); err != nil || be.name != "SQLite" {
 				return err
 			}
@@ -47,7 +47,7 @@ func (b *bench) sessions(ctx context.Context) error {
 func (b *bench) bigSession(ctx context.Context, name string, p *place) error {
 	items := b.rounds(700_000, 20_000)
 	size := fmt.Sprintf("%d MB", items*itemBytes/1_000_000)
-	err := opened(ctx, p, func(s *session.Sessions) error {
+	err := withSessions(ctx, p, func(s *session.Sessions) error {
 		log, err := s.Create(ctx, session.Opened{SessionID: "big"})
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (b *bench) bigSession(ctx context.Context, name string, p *place) error {
 		return err
 	}
 	var tails, forks []time.Duration
-	err = opened(ctx, p, func(s *session.Sessions) error {
+	err = withSessions(ctx, p, func(s *session.Sessions) error {
 		tails, forks, err = tailsAndForks(ctx, s)
 		return err
 	})
@@ -75,16 +75,16 @@ func (b *bench) bigSession(ctx context.Context, name string, p *place) error {
 	}
 	each := (after - before) / int64(len(forks))
 	b.add("tail of 50 from "+size+", "+name, spread(tails), "", "",
-		goal("p50 "+atMost(sized[name]), median(tails) <= sized[name]))
+		goal("p50 "+limitText(largeSessionLimits[name]), median(tails) <= largeSessionLimits[name]))
 	b.add("fork of "+size+", "+name, fmt.Sprintf("%s, %.1f KiB on disk", spread(forks), float64(each)/1024), "", "",
-		goal("p50 "+atMost(forkTime)+", ≤ 64 KiB", median(forks) <= forkTime && each <= forkBytes))
+		goal("p50 "+limitText(forkTime)+", ≤ 64 KiB", median(forks) <= forkTime && each <= forkBytes))
 	return nil
 }
 
-func atMost(d time.Duration) string { return fmt.Sprintf("≤ %d ms", d.Milliseconds()) }
+func limitText(d time.Duration) string { return fmt.Sprintf("≤ %d ms", d.Milliseconds()) }
 
-// opened opens a place's store for f and closes it.
-func opened(ctx context.Context, p *place, f func(*session.Sessions) error) error {
+// withSessions opens a place's store for f and closes it.
+func withSessions(ctx context.Context, p *place, f func(*session.Sessions) error) error {
 	store, err := p.open(ctx)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (b *bench) manySessions(ctx context.Context, p *place) error {
 		}
 	}
 	b.add(fmt.Sprintf("newest 50 of %d sessions, SQLite", n), spread(lists), "", "",
-		goal("p50 "+atMost(listTime), median(lists) <= listTime))
+		goal("p50 "+limitText(listTime), median(lists) <= listTime))
 	return nil
 }
 

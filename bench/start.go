@@ -38,20 +38,20 @@ func (b *bench) starts(ctx context.Context) error {
 		}
 	}
 	b.add("holdfast version", micros(median(program)), "empty Go program "+micros(median(control)), ratio(median(program), median(control)),
-		most(1.5, "×", share(median(program), median(control))))
+		goalAtMost(1.5, "×", share(median(program), median(control))))
 	if err := b.size(holdfast, empty); err != nil {
 		return err
 	}
-	peak, err := b.launched(ctx, holdfast, "version")
+	peak, err := b.peakMemory(ctx, holdfast, "version")
 	if err != nil {
 		return err
 	}
-	bare, err := b.launched(ctx, empty)
+	bare, err := b.peakMemory(ctx, empty)
 	if err != nil {
 		return err
 	}
-	b.add("holdfast version: peak memory", mebibytes(peak), "empty Go program "+mebibytes(bare), times(float64(peak)/float64(bare)),
-		most(16, "MiB", float64(peak)/1024))
+	b.add("holdfast version: peak memory", mebibytes(peak), "empty Go program "+mebibytes(bare), ratioText(float64(peak)/float64(bare)),
+		goalAtMost(16, "MiB", float64(peak)/1024))
 	return nil
 }
 
@@ -65,14 +65,14 @@ func (b *bench) size(program, control string) error {
 		}
 		mb[i] = float64(info.Size()) / 1e6
 	}
-	b.add("binary, stripped", fmt.Sprintf("%.1f MB", mb[0]), fmt.Sprintf("empty Go program %.1f MB", mb[1]), "", most(40, "MB", mb[0]))
+	b.add("binary, stripped", fmt.Sprintf("%.1f MB", mb[0]), fmt.Sprintf("empty Go program %.1f MB", mb[1]), "", goalAtMost(40, "MB", mb[0]))
 	return nil
 }
 
 func mebibytes(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
 
-// launched returns the peak memory of a program in KiB.
-func (b *bench) launched(ctx context.Context, args ...string) (int, error) {
+// peakMemory returns the peak memory of a program in KiB.
+func (b *bench) peakMemory(ctx context.Context, args ...string) (int, error) {
 	launch, err := b.build(ctx, "./bench/launch", "launch")
 	if err != nil {
 		return 0, err

@@ -25,17 +25,17 @@ func micros(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
 
-func ratio(a, b time.Duration) string { return times(share(a, b)) }
+func ratio(a, b time.Duration) string { return ratioText(share(a, b)) }
 
 func share(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
-func times(r float64) string { return fmt.Sprintf("%.2f ×", r) }
+func ratioText(r float64) string { return fmt.Sprintf("%.2f ×", r) }
 
 // middle returns the median; for an even number of figures it is the mean of the middle two.
-func middle(f []float64) float64 { return between(f, 0.5) }
+func middle(f []float64) float64 { return interpolatedQuantile(f, 0.5) }
 
-// between returns a quantile of a few figures, and interpolates if necessary.
-func between(f []float64, q float64) float64 {
+// interpolatedQuantile returns a quantile of a few figures, and interpolates if necessary.
+func interpolatedQuantile(f []float64, q float64) float64 {
 	s := slices.Sorted(slices.Values(f))
 	at := q * float64(len(s)-1)
 	low := int(at)
@@ -51,15 +51,15 @@ func spread(d []time.Duration) string {
 
 // quartiles describes a ratio by the median and the quartiles of its rounds.
 func quartiles(r []float64, unit string) string {
-	return fmt.Sprintf("%.2f %s (%.2f to %.2f)", middle(r), unit, between(r, 0.25), between(r, 0.75))
+	return fmt.Sprintf("%.2f %s (%.2f to %.2f)", middle(r), unit, interpolatedQuantile(r, 0.25), interpolatedQuantile(r, 0.75))
 }
 
-// most returns a goal with a maximum, such as "≤ 1.5 ×"; least returns a goal with a minimum.
-func most(limit float64, unit string, got float64) string {
+// goalAtMost returns a goal with a maximum, such as "≤ 1.5 ×"; goalAtLeast returns a goal with a minimum.
+func goalAtMost(limit float64, unit string, got float64) string {
 	return goal(fmt.Sprintf("≤ %g %s", limit, unit), got <= limit)
 }
 
-func least(limit float64, unit string, got float64) string {
+func goalAtLeast(limit float64, unit string, got float64) string {
 	return goal(fmt.Sprintf("≥ %g %s", limit, unit), got >= limit)
 }
 

@@ -88,8 +88,8 @@ func (b *bench) availableBackends() []backend {
 	return found
 }
 
-// within creates a place for f and removes it afterwards.
-func (b *bench) within(ctx context.Context, be backend, f func(*place) error) (err error) {
+// withPlace creates a place for f and removes it afterwards.
+func (b *bench) withPlace(ctx context.Context, be backend, f func(*place) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "store-")
 	if err != nil {
 		return err
@@ -106,10 +106,10 @@ func (b *bench) within(ctx context.Context, be backend, f func(*place) error) (e
 	return nil
 }
 
-func kept(context.Context) error { return nil }
+func removeNothing(context.Context) error { return nil }
 
 func memoryPlace(context.Context, string) (*place, error) {
-	return &place{open: func(context.Context) (session.Store, error) { return memory.New(), nil }, remove: kept}, nil
+	return &place{open: func(context.Context) (session.Store, error) { return memory.New(), nil }, remove: removeNothing}, nil
 }
 
 func filePlace(_ context.Context, dir string) (*place, error) {
@@ -118,7 +118,7 @@ func filePlace(_ context.Context, dir string) (*place, error) {
 		open:   func(context.Context) (session.Store, error) { return file.Open(at, nil) },
 		bare:   func(context.Context) (bareWay, error) { return newBareFiles(dir) },
 		size:   func(context.Context) (int64, error) { return diskUse(at) },
-		remove: kept,
+		remove: removeNothing,
 	}, nil
 }
 
@@ -133,7 +133,7 @@ func sqlitePlace(_ context.Context, dir string) (*place, error) {
 		},
 		bare:   func(ctx context.Context) (bareWay, error) { return newBareSQLite(ctx, filepath.Join(dir, "bare.db")) },
 		size:   func(context.Context) (int64, error) { return diskUse(at) },
-		remove: kept,
+		remove: removeNothing,
 	}, nil
 }
 
@@ -163,8 +163,8 @@ func serverURL(service string) (*url.URL, error) {
 	return u, nil
 }
 
-// with returns a URL with parameters set.
-func with(u *url.URL, pairs ...string) string {
+// withParams returns a URL with parameters set.
+func withParams(u *url.URL, pairs ...string) string {
 	c, q := *u, u.Query()
 	for i := 0; i < len(pairs); i += 2 {
 		q.Set(pairs[i], pairs[i+1])

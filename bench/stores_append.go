@@ -17,7 +17,7 @@ import (
 // stores compares the durable append of each backend with the bare append of its engine.
 func (b *bench) stores(ctx context.Context) error {
 	for _, be := range b.availableBackends() {
-		if err := b.within(ctx, be, func(p *place) error { return b.engine(ctx, be, p) }); err != nil {
+		if err := b.withPlace(ctx, be, func(p *place) error { return b.engine(ctx, be, p) }); err != nil {
 			return err
 		}
 	}

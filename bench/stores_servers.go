@@ -31,12 +31,12 @@ func postgresPlace(ctx context.Context, _ string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.New(ctx, with(u, "pool_max_conns", fmt.Sprint(conns)))
+	pool, err := pgxpool.New(ctx, withParams(u, "pool_max_conns", fmt.Sprint(conns)))
 	if err != nil {
 		return nil, err
 	}
 	name := unusedName()
-	at := with(u, "schema", name, "pool_max_conns", fmt.Sprint(conns))
+	at := withParams(u, "schema", name, "pool_max_conns", fmt.Sprint(conns))
 	return &place{
 		open: func(ctx context.Context) (session.Store, error) { return postgres.Open(ctx, at, nil) },
 		bare: func(ctx context.Context) (bareWay, error) {
@@ -102,7 +102,7 @@ func mysqlPlace(ctx context.Context, _ string) (*place, error) {
 	at.Path = "/" + name
 	return &place{
 		open: func(ctx context.Context) (session.Store, error) {
-			return mysql.Open(ctx, with(&at, "conns", fmt.Sprint(conns)), nil)
+			return mysql.Open(ctx, withParams(&at, "conns", fmt.Sprint(conns)), nil)
 		},
 		bare: func(ctx context.Context) (bareWay, error) {
 			insert, err := db.PrepareContext(ctx, "INSERT INTO "+name+"_bare.bare (payload) VALUES (?)")
@@ -135,7 +135,7 @@ func redisPlace(ctx context.Context, _ string) (*place, error) {
 	client, prefix := goredis.NewClient(o), unusedName()+":"
 	return &place{
 		open: func(ctx context.Context) (session.Store, error) {
-			return redis.Open(ctx, with(u, "prefix", prefix), nil)
+			return redis.Open(ctx, withParams(u, "prefix", prefix), nil)
 		},
 		bare: func(context.Context) (bareWay, error) { return &bareRedis{client, prefix + "bare:"}, nil },
 		remove: func(ctx context.Context) error {

@@ -34,7 +34,7 @@ func TestPlaces(t *testing.T) {
 	b := &bench{dir: t.TempDir(), reportedMissing: true}
 	for _, be := range b.availableBackends() {
 		t.Run(be.name, func(t *testing.T) {
-			err := b.within(t.Context(), be, func(p *place) error { return tryPlace(t, p) })
+			err := b.withPlace(t.Context(), be, func(p *place) error { return tryPlace(t, p) })
 			if err != nil {
 				t.Error(err)
 			}
@@ -43,7 +43,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func tryPlace(t *testing.T, p *place) error {
-	err := opened(t.Context(), p, func(s *session.Sessions) error {
+	err := withSessions(t.Context(), p, func(s *session.Sessions) error {
 		log, err := s.Create(t.Context(), session.Opened{SessionID: "s"})
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func tryPlace(t *testing.T, p *place) error {
 	if n, err := p.size(t.Context()); err != nil || n < itemBytes {
 		t.Errorf("%d bytes on disk, %v", n, err)
 	}
-	return opened(t.Context(), p, func(s *session.Sessions) error {
+	return withSessions(t.Context(), p, func(s *session.Sessions) error {
 		got, err := s.Load(t.Context(), "s", nil)
 		if err == nil && len(got.Items) != 1 {
 			t.Errorf("%d items", len(got.Items))
@@ -92,17 +92,17 @@ func TestServerURL(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || with(u, "schema", "x") != tt.want {
+		if err != nil || withParams(u, "schema", "x") != tt.want {
 			t.Errorf("%q: %v", tt.text, err)
 		}
-		if _, err := url.Parse(with(u)); err != nil {
+		if _, err := url.Parse(withParams(u)); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 func TestGoal(t *testing.T) {
-	if most(1.5, "×", 1.5) != "≤ 1.5 ×" || most(40, "MB", 40.1) != "≤ 40 MB MISSED" || least(2, "×", 1.9) != "≥ 2 × MISSED" {
+	if goalAtMost(1.5, "×", 1.5) != "≤ 1.5 ×" || goalAtMost(40, "MB", 40.1) != "≤ 40 MB MISSED" || goalAtLeast(2, "×", 1.9) != "≥ 2 × MISSED" {
 		t.Error("wrong text of a limit")
 	}
 	if goal("≤ 5 ms", true) != "≤ 5 ms" || goal("≤ 5 ms", false) != "≤ 5 ms MISSED" {

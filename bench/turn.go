@@ -62,8 +62,8 @@ type outcome struct {
 	peak  int   // peak memory of the process in KiB, read at its last request
 }
 
-// play runs a client once, in a folder that is kept between runs.
-func (b *bench) play(ctx context.Context, s *modelServer, c client, calls int) (o outcome, err error) {
+// runClient runs a client once, in a folder that is kept between runs.
+func (b *bench) runClient(ctx context.Context, s *modelServer, c client, calls int) (o outcome, err error) {
 	dir := filepath.Join(b.dir, "folder of "+c.name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return o, err
@@ -113,28 +113,28 @@ func (b *bench) turns(ctx context.Context) error {
 	if err := b.shortRun(ctx, s, subject, bare, open); err != nil {
 		return err
 	}
-	if err := b.heldRun(ctx, s, subject); err != nil {
+	if err := b.sandboxedRun(ctx, s, subject); err != nil {
 		return err
 	}
 	return b.longRun(ctx, s, subject, bare)
 }
 
-// taken has the results of all runs of one client: the figures of each run, and the median of its
+// clientResults has the results of all runs of one client: the figures of each run, and the median of its
 // turns.
-type taken struct {
+type clientResults struct {
 	first, exit, turn []time.Duration
 	grown             []float64 // the last tenth of the turns, compared with the first tenth
 	peak              []float64 // MiB
 }
 
-// playTurns runs the clients alternately, and begins each round with a different client. The first
+// runClients runs the clients alternately, and begins each round with a different client. The first
 // round is not counted.
-func (b *bench) playTurns(ctx context.Context, s *modelServer, rounds, calls int, clients ...client) ([]taken, error) {
-	all := make([]taken, len(clients))
+func (b *bench) runClients(ctx context.Context, s *modelServer, rounds, calls int, clients ...client) ([]clientResults, error) {
+	all := make([]clientResults, len(clients))
 	for round := range rounds + 1 {
 		for i := range clients {
 			i := (i + round) % len(clients)
-			o, err := b.play(ctx, s, clients[i], calls)
+			o, err := b.runClient(ctx, s, clients[i], calls)
 			if err != nil {
 				return nil, err
 			}
@@ -156,7 +156,7 @@ func (b *bench) playTurns(ctx context.Context, s *modelServer, rounds, calls int
 
 func (b *bench) shortRun(ctx context.Context, s *modelServer, subject, bare, open client) error {
 	const calls = 20
-	all, err := b.playTurns(ctx, s, b.rounds(15, 4), calls, subject, bare, open)
+	all, err := b.runClients(ctx, s, b.rounds(15, 4), calls, subject, bare, open)
 	if err != nil {
 		return err
 	}
@@ -165,9 +165,9 @@ func (b *bench) shortRun(ctx context.Context, s *modelServer, subject, bare, ope
 	b.compare("the same, compared with durable without sandbox", o.turn, open.name, n.turn, 1.3)
 	b.compare("start → first request", o.first, bare.name, c.first, 2)
 	b.add("last answer → exit", micros(median(o.exit)), bare.name+" "+micros(median(c.exit)), ratio(median(o.exit), median(c.exit)),
-		most(3, "ms", millis(median(o.exit))))
+		goalAtMost(3, "ms", millis(median(o.exit))))
 	b.add("peak memory of 20 tool calls", fmt.Sprintf("%.1f MiB", middle(o.peak)), fmt.Sprintf("%s %.1f MiB", bare.name, middle(c.peak)),
-		times(middle(o.peak)/middle(c.peak)), most(30, "MiB", middle(o.peak)))
+		ratioText(middle(o.peak)/middle(c.peak)), goalAtMost(30, "MiB", middle(o.peak)))
 	return nil
 }
 
@@ -178,23 +178,23 @@ func (b *bench) compare(what string, subject []time.Duration, name string, contr
 	for i := range subject {
 		ratios[i] = share(subject[i], control[i])
 	}
-	b.add(what, micros(median(subject)), name+" "+micros(median(control)), quartiles(ratios, "×"), most(limit, "×", middle(ratios)))
+	b.add(what, micros(median(subject)), name+" "+micros(median(control)), quartiles(ratios, "×"), goalAtMost(limit, "×", middle(ratios)))
 }
 
 // longRun runs many turns of holdfast and of the control, alternately. It compares the two, and
 // checks whether a turn costs more when the session is longer.
 func (b *bench) longRun(ctx context.Context, s *modelServer, subject, bare client) error {
 	calls := b.rounds(1500, 200)
-	all, err := b.playTurns(ctx, s, b.rounds(3, 1), calls, subject, bare)
+	all, err := b.runClients(ctx, s, b.rounds(3, 1), calls, subject, bare)
 	if err != nil {
 		return err
 	}
 	o, c := all[0], all[1]
 	b.compare(fmt.Sprintf("%d tool turns: per tool turn", calls), o.turn, bare.name, c.turn, 2)
-	b.add("the last tenth compared with the first", times(middle(o.grown)), bare.name+" "+times(middle(c.grown)),
-		times(middle(o.grown)/middle(c.grown)), "flat")
+	b.add("the last tenth compared with the first", ratioText(middle(o.grown)), bare.name+" "+ratioText(middle(c.grown)),
+		ratioText(middle(o.grown)/middle(c.grown)), "flat")
 	b.add(fmt.Sprintf("peak memory after %d turns", calls), fmt.Sprintf("%.1f MiB", middle(o.peak)),
-		fmt.Sprintf("%s %.1f MiB", bare.name, middle(c.peak)), times(middle(o.peak)/middle(c.peak)), most(45, "MiB", middle(o.peak)))
+		fmt.Sprintf("%s %.1f MiB", bare.name, middle(c.peak)), ratioText(middle(o.peak)/middle(c.peak)), goalAtMost(45, "MiB", middle(o.peak)))
 	return nil
 }
 
@@ -236,7 +236,7 @@ func (b *bench) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := b.play(ctx, s, subject, 0) // this run warms up the caches and measures the size of the request
+	o, err := b.runClient(ctx, s, subject, 0) // this run warms up the caches and measures the size of the request
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (b *bench) resume(ctx context.Context) error {
 	first := make([][]time.Duration, len(all))
 	for range b.rounds(9, 3) {
 		for i, c := range all {
-			o, err := b.play(ctx, s, c, 0)
+			o, err := b.runClient(ctx, s, c, 0)
 			if err != nil {
 				return err
 			}
@@ -260,7 +260,7 @@ func (b *bench) resume(ctx context.Context) error {
 	}
 	b.add("resume of 10,000 items → first request", micros(median(first[0])),
 		fmt.Sprintf("reading and checking its rows and posting as many bytes: %s; only posting: %s", micros(median(first[1])), micros(median(first[2]))),
-		ratio(median(first[0]), median(first[1])), most(25, "ms", millis(median(first[0]))))
+		ratio(median(first[0]), median(first[1])), goalAtMost(25, "ms", millis(median(first[0]))))
 	return nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// heldRun measures how much the sandbox adds to a durable tool turn. Runs with and without the
+// sandboxedRun measures how much the sandbox adds to a durable tool turn. Runs with and without the
 // sandbox alternate, and a ratio compares the two runs of one pair.
-func (b *bench) heldRun(ctx context.Context, s *modelServer, subject client) error {
+func (b *bench) sandboxedRun(ctx context.Context, s *modelServer, subject client) error {
 	const calls = 20
 	free := client{subject.name + " without sandbox", func(ctx context.Context, url, dir string) *exec.Cmd {
 		cmd := subject.cmd(ctx, url, dir)
@@ -27,7 +27,7 @@ func (b *bench) heldRun(ctx context.Context, s *modelServer, subject client) err
 		}
 		took := map[string]time.Duration{}
 		for _, c := range pair {
-			o, err := b.play(ctx, s, c, calls)
+			o, err := b.runClient(ctx, s, c, calls)
 			if err != nil {
 				return err
 			}
@@ -39,6 +39,6 @@ func (b *bench) heldRun(ctx context.Context, s *modelServer, subject client) err
 		held, loose = append(held, took[subject.name]), append(loose, took[free.name])
 		ratios = append(ratios, float64(took[subject.name])/float64(took[free.name]))
 	}
-	b.add("per tool turn, in the sandbox", micros(median(held)), "without sandbox "+micros(median(loose)), times(middle(ratios)), "≤ 1.3 ×")
+	b.add("per tool turn, in the sandbox", micros(median(held)), "without sandbox "+micros(median(loose)), ratioText(middle(ratios)), "≤ 1.3 ×")
 	return nil
 }

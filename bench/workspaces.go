@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// containers, warmTurns and words measure agents in containers. They measure the time to reach a
+// containers, warmTurns and vendorTokens measure agents in containers. They measure the time to reach a
 // container, a turn when everything is already running, and the text that a vendor agent receives.
 func (b *bench) containers(ctx context.Context) error {
 	return b.withWorkspaces(ctx, (*workspaceBench).reach)
@@ -26,7 +26,7 @@ func (b *bench) warmTurns(ctx context.Context) error {
 	return b.withWorkspaces(ctx, (*workspaceBench).builtinTurns, (*workspaceBench).vendorTurns)
 }
 
-func (b *bench) words(ctx context.Context) error {
+func (b *bench) vendorTokens(ctx context.Context) error {
 	return b.withWorkspaces(ctx, (*workspaceBench).standInTokens, (*workspaceBench).realTokens)
 }
 
@@ -37,10 +37,10 @@ func (b *bench) withWorkspaces(ctx context.Context, parts ...func(*workspaceBenc
 		return err
 	}
 	if e == nil {
-		if !b.unmanned {
+		if !b.reportedNoEngine {
 			b.add("workspaces", "-", "", "", "not measured: "+noEngine)
 		}
-		b.unmanned = true
+		b.reportedNoEngine = true
 		return nil
 	}
 	s := &workspaceBench{bench: b, engine: e}

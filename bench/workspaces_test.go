@@ -12,7 +12,7 @@ import (
 // A continued conversation finds its prefix in the cache; another conversation finds the marked part of their
 // common prefix.
 func TestCounting(t *testing.T) {
-	c := &counting{counts: map[string]*counted{}, kept: map[string]map[[32]byte]bool{}}
+	c := &countingServer{counts: map[string]*counted{}, prefixes: map[string]map[[32]byte]bool{}}
 	long := strings.Repeat("x", 4000)
 	ask := func(way string, messages ...string) usage {
 		t.Helper()
@@ -24,7 +24,7 @@ func TestCounting(t *testing.T) {
 			}
 			messages[i] = `{"role":"` + role + `","content":[{"type":"text","text":"` + m + `"` + mark + `}]}`
 		}
-		var a asked
+		var a countedRequest
 		text := `{"model":"m","tools":[{"name":"t"}],"system":[{"type":"text","text":"` + long + `","cache_control":{"type":"ephemeral"}}],"messages":[` + strings.Join(messages, ",") + `]}`
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
 			t.Fatal(err)

@@ -30,15 +30,15 @@ const (
 	receivedTokens = 300
 )
 
-// wordTurns runs turns of an agent. If way is byHistory, the agent's own session is removed before
+// tokenTurns runs turns of an agent. If way is byHistory, the agent's own session is removed before
 // each turn, so that the agent gets the history as text. The function at is called after each turn,
 // when the agent's process has ended, because the process writes to its session until then.
-func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
+func (s *workspaceBench) tokenTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
 	a, err := s.vendorAgent(ctx, slug, "words by "+way+" in "+slug, environ...)
 	if err != nil {
 		return err
 	}
-	for i := range s.wordCount() {
+	for i := range s.turnCount() {
 		if way == byHistory {
 			err = errors.Join(err, forget(s.home(slug)))
 		}
@@ -46,7 +46,7 @@ func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, 
 			_, err = turn(ctx, a, word+padded(sentTokens, i), isWords)
 		}
 		if err == nil {
-			err = s.emptied(ctx, slug)
+			err = s.waitIdle(ctx, slug)
 		}
 		if err != nil {
 			break
@@ -59,8 +59,8 @@ func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, 
 	return s.checkWay(ctx, "words by "+way+" in "+slug, way)
 }
 
-// emptied waits until no agent process runs in a workspace's container.
-func (s *workspaceBench) emptied(ctx context.Context, slug string) error {
+// waitIdle waits until no agent process runs in a workspace's container.
+func (s *workspaceBench) waitIdle(ctx context.Context, slug string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -84,7 +84,7 @@ func (s *workspaceBench) emptied(ctx context.Context, slug string) error {
 func (s *workspaceBench) checkWay(ctx context.Context, id, way string) error {
 	sessions, want := 0, 1
 	if way == byHistory {
-		want = s.wordCount()
+		want = s.turnCount()
 	}
 	for r, err := range s.sessions.Records(ctx, id, session.Range{}) {
 		if err != nil {
@@ -100,7 +100,7 @@ func (s *workspaceBench) checkWay(ctx context.Context, id, way string) error {
 	return nil
 }
 
-func (s *workspaceBench) wordCount() int { return s.rounds(20, 10) }
+func (s *workspaceBench) turnCount() int { return s.rounds(20, 10) }
 
 // forget removes the sessions of Claude Code in a home.
 func forget(home string) error {
@@ -119,7 +119,7 @@ func (s *workspaceBench) standInTokens(ctx context.Context) error {
 		if _, err := s.standIn(ctx, slug); err != nil {
 			return err
 		}
-		if err := s.wordTurns(ctx, slug, way, "say ", func() {}); err != nil {
+		if err := s.tokenTurns(ctx, slug, way, "say ", func() {}); err != nil {
 			return err
 		}
 		var err error
@@ -127,7 +127,7 @@ func (s *workspaceBench) standInTokens(ctx context.Context) error {
 			return err
 		}
 	}
-	s.addWords("text sent to the agent", counts[byResume], counts[byHistory], true)
+	s.addTokenRows("text sent to the agent", counts[byResume], counts[byHistory], true)
 	return nil
 }
 
@@ -153,18 +153,18 @@ func (s *workspaceBench) received(slug, way string) (list []int, err error) {
 	}
 	want := 0
 	if way == byResume {
-		want = s.wordCount() - 1
+		want = s.turnCount() - 1
 	}
-	if len(list) != s.wordCount() || resumed != want {
+	if len(list) != s.turnCount() || resumed != want {
 		return nil, fmt.Errorf("by %s the agent was started %d times, %d of them to resume", way, len(list), resumed)
 	}
 	return list, nil
 }
 
-// addWords adds two rows with token counts: one for the last turn, and one for the sum of all
+// addTokenRows adds two rows with token counts: one for the last turn, and one for the sum of all
 // turns. The second row also has the average difference between consecutive turns: if it is not 0,
 // the sum grows quadratically.
-func (s *workspaceBench) addWords(what string, resume, history []int, withGoal bool) {
+func (s *workspaceBench) addTokenRows(what string, resume, history []int, withGoal bool) {
 	n := len(resume)
 	share := float64(history[n-1]) / float64(resume[n-1])
 	bound, linear := "", ""
@@ -198,7 +198,7 @@ func sum(list []int) (all int) {
 func (s *workspaceBench) realTokens(ctx context.Context) error {
 	const what = "Claude Code itself, counted by a model server"
 	packages, debian := os.Getenv("HOLDFAST_TEST_VENDORS"), os.Getenv("HOLDFAST_TEST_DEBIAN")
-	server, err := newCounting(padded(receivedTokens, 1_000))
+	server, err := newCountingServer(padded(receivedTokens, 1_000))
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (s *workspaceBench) realTokens(ctx context.Context) error {
 		}
 		go func() {
 			before := counted{}
-			errs <- s.wordTurns(ctx, slug, way, "", func() {
+			errs <- s.tokenTurns(ctx, slug, way, "", func() {
 				now := server.countsOf(way)
 				*list = append(*list, now.minus(before))
 				before = now
@@ -265,7 +265,7 @@ func (s *workspaceBench) addCounts(resume, history []counted) {
 		{"Claude Code: input that was not in the server's cache", func(c counted) int { return c.fresh }, true},
 		{"Claude Code: all input, cached or not", func(c counted) int { return c.all }, false},
 	} {
-		s.addWords(row.what, pick(resume, row.of), pick(history, row.of), row.withGoal)
+		s.addTokenRows(row.what, pick(resume, row.of), pick(history, row.of), row.withGoal)
 	}
 	last := func(list []counted) string {
 		c := list[len(list)-1]

@@ -33,10 +33,10 @@ type turnTimes struct {
 	end   time.Duration
 }
 
-// series has the times of all turns that were run in one way.
-type series struct{ event, words, end []time.Duration }
+// turnSeries has the times of all turns that were run in one way.
+type turnSeries struct{ event, words, end []time.Duration }
 
-func (s *series) add(m turnTimes) {
+func (s *turnSeries) add(m turnTimes) {
 	s.event, s.words, s.end = append(s.event, m.event), append(s.words, m.words), append(s.end, m.end)
 }
 
@@ -116,7 +116,7 @@ func (s *workspaceBench) builtinTurns(ctx context.Context) error {
 		workspace.Program, "run", "-m", "scripted/hello.yaml", "--no-sandbox", "--permission-mode", "bypassPermissions",
 		"--output-format", "stream-json", "--verbose", "--include-partial-messages",
 	}
-	var subject, theirs, nothing series
+	var subject, theirs, nothing turnSeries
 	for i := range s.rounds(40, 8) {
 		m, err := s.builtinTurn(ctx, slug, fmt.Sprintf("own-%d", i))
 		if err != nil {
@@ -183,7 +183,7 @@ func (s *workspaceBench) vendorTurns(ctx context.Context) error {
 	}
 	const stdin = `{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}` + "\n" +
 		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"say Hello."}]}}` + "\n"
-	var subject, theirs series
+	var subject, theirs turnSeries
 	for i := range s.rounds(40, 8) {
 		m, err := s.vendorTurn(ctx, slug, fmt.Sprintf("vendor-%d", i))
 		if err != nil {

@@ -184,10 +184,10 @@ func conversation(ctx context.Context, s *server, all []*program, n int) {
 		other := *p
 		other.home += "-history"
 		other.dir = filepath.Join(other.home, "work")
-		talks := []*talk{{p: p, resume: true}, {p: &other}}
+		talks := []*conversationRun{{p: p, resume: true}, {p: &other}}
 		err := other.prepare(s.url)
 		if err == nil {
-			err = turns(ctx, s, talks, n)
+			err = runTurns(ctx, s, talks, n)
 		}
 		if err != nil {
 			fmt.Printf("| %s | | not measured: %.300s | | | | |\n", p.name, strings.Join(strings.Fields(err.Error()), " "))

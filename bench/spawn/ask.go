@@ -20,7 +20,7 @@ const (
 	Weaker    Way = "weaker"     // uses only Landlock and seccomp; fails where namespaces are available
 	NoSockets Way = "no sockets" // uses all namespaces except the network namespace
 	NoNetwork Way = "no network" // like NoSockets, with an empty network namespace
-	Told      Way = "told"       // like NoNetwork, and reports refused calls
+	Reporting Way = "told"       // like NoNetwork, and reports refused calls
 	Proxy     Way = "proxy"      // uses a network namespace with a listener on which this process accepts connections
 
 	Open      Way = "open"       // calls sandbox.Open without settings, then Command

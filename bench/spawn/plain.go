@@ -17,34 +17,34 @@ func prepare(a *Ask) (starter, error) {
 	}
 	switch a.Way {
 	case OSExec:
-		return (*viaExec)(a), nil
+		return (*osExecStarter)(a), nil
 	case Fork:
-		return newFork(a)
+		return newForkStarter(a)
 	case Open, OpenProxy:
-		return openBox(a)
-	case Weaker, NoSockets, NoNetwork, Told, Proxy:
-		return newJail(a)
+		return newSandboxStarter(a)
+	case Weaker, NoSockets, NoNetwork, Reporting, Proxy:
+		return newJailStarter(a)
 	}
 	return nil, fmt.Errorf("unknown way %q", a.Way)
 }
 
-// fork starts a program in the simplest possible way.
-type fork struct {
+// forkStarter starts a program in the simplest possible way.
+type forkStarter struct {
 	argv []string
 	attr syscall.ProcAttr
 	null *os.File
 }
 
-func newFork(a *Ask) (*fork, error) {
+func newForkStarter(a *Ask) (*forkStarter, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	fd := null.Fd()
-	return &fork{a.Argv, syscall.ProcAttr{Dir: a.Dir, Env: a.Env, Files: []uintptr{fd, fd, fd}}, null}, nil
+	return &forkStarter{a.Argv, syscall.ProcAttr{Dir: a.Dir, Env: a.Env, Files: []uintptr{fd, fd, fd}}, null}, nil
 }
 
-func (f *fork) start() error {
+func (f *forkStarter) start() error {
 	pid, err := syscall.ForkExec(f.argv[0], f.argv, &f.attr)
 	if err != nil {
 		return err
@@ -62,15 +62,15 @@ func (f *fork) start() error {
 	return err
 }
 
-func (f *fork) close() error { return f.null.Close() }
+func (f *forkStarter) close() error { return f.null.Close() }
 
-// viaExec starts programs the way most Go programs do.
-type viaExec Ask
+// osExecStarter starts programs the way most Go programs do.
+type osExecStarter Ask
 
-func (e *viaExec) start() error {
+func (e *osExecStarter) start() error {
 	cmd := exec.Command(e.Argv[0], e.Argv[1:]...)
 	cmd.Dir, cmd.Env = e.Dir, e.Env
 	return cmd.Run()
 }
 
-func (e *viaExec) close() error { return nil }
+func (e *osExecStarter) close() error { return nil }

@@ -67,7 +67,7 @@ func client(t *testing.T, flag string) *spawn.Client {
 func TestWays(t *testing.T) {
 	for flag, ways := range map[string][]spawn.Way{
 		"-serve": {
-			spawn.Fork, spawn.OSExec, spawn.NoSockets, spawn.NoNetwork, spawn.Told, spawn.Proxy, spawn.Open, spawn.OpenProxy,
+			spawn.Fork, spawn.OSExec, spawn.NoSockets, spawn.NoNetwork, spawn.Reporting, spawn.Proxy, spawn.Open, spawn.OpenProxy,
 		},
 		spawn.RefuseFlag: {spawn.Fork, spawn.Weaker},
 	} {

@@ -63,8 +63,8 @@ func stored(t *testing.T, s *Store) []string {
 	return list
 }
 
-// same checks that the stored transcript and the agent's are identical.
-func same(t *testing.T, s *Store, k *PersistentAgent) {
+// checkSame checks that the stored transcript and the agent's are identical.
+func checkSame(t *testing.T, s *Store, k *PersistentAgent) {
 	t.Helper()
 	var want []string
 	for _, e := range k.Agent.Snapshot().Items {
@@ -84,8 +84,8 @@ func prompt(t *testing.T, k *PersistentAgent, text string) string {
 	return answer
 }
 
-// look returns options with a read-only tool.
-func look(t *testing.T) *agent.Options {
+// lookOptions returns options with a read-only tool.
+func lookOptions(t *testing.T) *agent.Options {
 	t.Helper()
 	l, err := tool.New(tool.Spec{Name: "Look", Description: "looks", ReadOnly: true},
 		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("seen"), nil }, nil)
@@ -104,24 +104,24 @@ const lookTwice = `steps: [{tool_uses: [{tool: Look, input: {}}]}, {tool_uses: [
 // Each item is stored once, in the order of the transcript.
 func TestObserverMirrorsEachItemInOrder(t *testing.T) {
 	s := openStore(t)
-	k := open(t, s, lookTwice, look(t))
+	k := open(t, s, lookTwice, lookOptions(t))
 	if text := prompt(t, k, "look twice"); text != "done" {
 		t.Fatal(text)
 	}
 	if n := len(stored(t, s)); n != 6 { // user, two rounds of use and result, answer
 		t.Errorf("%d items", n)
 	}
-	same(t, s, k)
+	checkSame(t, s, k)
 }
 
 // A stored transcript is restored unchanged, the first state awaits input, and the session continues.
 func TestRoundTrip(t *testing.T) {
 	s := openStore(t)
-	first := open(t, s, lookTwice, look(t))
+	first := open(t, s, lookTwice, lookOptions(t))
 	prompt(t, first, "look twice")
 	before := stored(t, s)
 
-	second := open(t, s, `steps: [{text: again}]`, look(t))
+	second := open(t, s, `steps: [{text: again}]`, lookOptions(t))
 	if second.Restored != len(before) {
 		t.Fatalf("%d items restored of %d", second.Restored, len(before))
 	}
@@ -130,7 +130,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil || !step.AwaitingInput {
 		t.Fatalf("the first step is %+v, %v", step, err)
 	}
-	same(t, s, second) // restoring writes nothing
+	checkSame(t, s, second) // restoring writes nothing
 	if text := prompt(t, second, "continue"); text != "again" {
 		t.Fatal(text)
 	}
@@ -138,7 +138,7 @@ func TestRoundTrip(t *testing.T) {
 	if len(after) != len(before)+2 || strings.Join(after[:len(before)], "\n") != strings.Join(before, "\n") {
 		t.Errorf("%d items became %d", len(before), len(after))
 	}
-	same(t, s, second)
+	checkSame(t, s, second)
 }
 
 // A snapshot has the transcript and the pending input, and changes nothing.
@@ -153,7 +153,7 @@ func TestSnapshot(t *testing.T) {
 	if len(snap.Items) != 2 || len(snap.Pending) != 1 || snap.Pending[0].Text() != "later" {
 		t.Errorf("%d items, %d pending", len(snap.Items), len(snap.Pending))
 	}
-	same(t, s, k)
+	checkSame(t, s, k)
 }
 
 // keepLast is a mutator that keeps the last two items.
@@ -174,7 +174,7 @@ func TestRewriteReplacesStored(t *testing.T) {
 	k := open(t, s, `steps: [{text: a}, {text: b}, {text: c}]`, &agent.Options{Mutators: []agent.Mutator{keepLast{}}})
 	for _, text := range []string{"one", "two", "three"} {
 		prompt(t, k, text)
-		same(t, s, k)
+		checkSame(t, s, k)
 	}
 	if n := len(stored(t, s)); n >= 6 {
 		t.Errorf("nothing was rewritten: %d items", n)
@@ -192,17 +192,17 @@ func TestRepairAtStartIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := open(t, s, `steps: [{text: looked}, {text: done}]`, look(t))
+	k := open(t, s, `steps: [{text: looked}, {text: done}]`, lookOptions(t))
 	prompt(t, k, "continue")
-	same(t, s, k)
+	checkSame(t, s, k)
 	if list := stored(t, s); len(list) != 5 { // including the missing result
 		t.Errorf("%d items:\n%s", len(list), strings.Join(list, "\n"))
 	}
-	again := open(t, s, `steps: [{text: done}]`, look(t))
+	again := open(t, s, `steps: [{text: done}]`, lookOptions(t))
 	if _, err := again.Next(t.Context(), again.Agent.Driver(nil)); err != nil {
 		t.Fatal(err)
 	}
-	same(t, s, again) // nothing is left to repair
+	checkSame(t, s, again) // nothing is left to repair
 }
 
 // The program runs twice with one session.

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// room is a folder with a script for the model, and the environment of a program in it.
-func room(t *testing.T, play string) (dir string, env []string) {
+// scriptedFolder returns a folder with a script for the model, and the environment of a program in it.
+func scriptedFolder(t *testing.T, play string) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
 	file := filepath.Join(t.TempDir(), "play.yaml")
@@ -60,7 +60,7 @@ func TestAnswersInTerminal(t *testing.T) {
 		"other keys are neither": {[]string{"x", "\x1b[A", "yes please", "Y", "y"}, 0, true, `it ended`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, oneCommand)
+			dir, env := scriptedFolder(t, oneCommand)
 			c := startTerminal(t, env, dir, "run", "go")
 			c.expect(`exact    touch made`)
 			for _, k := range tt.keys {
@@ -91,7 +91,7 @@ func TestAnswersForTheRun(t *testing.T) {
 		"a rule for another tool": {[]string{question, "a", scope, "e", rule, "Read(//etc/**)\r", scope, "b", question, "n", question, "n"}, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, twice)
+			dir, env := scriptedFolder(t, twice)
 			c := startTerminal(t, env, dir, "run", "go")
 			for i := 0; i < len(tt.dialog); i += 2 {
 				c.expect(tt.dialog[i])
@@ -107,7 +107,7 @@ func TestAnswersForTheRun(t *testing.T) {
 }
 
 func TestRequestShowsWholeCall(t *testing.T) {
-	dir, env := room(t, `
+	dir, env := scriptedFolder(t, `
 steps:
   - tool_uses:
       - {id: u1, tool: Read, input: {file_path: a.txt}}
@@ -142,7 +142,7 @@ steps:
 }
 
 func TestTypeAheadIgnored(t *testing.T) {
-	dir, env := room(t, oneCommand)
+	dir, env := scriptedFolder(t, oneCommand)
 	c := startTerminalAfter(t, "yyyy\r", env, dir, "run", "go")
 	c.expect(`and stop: `)
 	c.press("n")
@@ -153,7 +153,7 @@ func TestTypeAheadIgnored(t *testing.T) {
 }
 
 func TestAnswerFromAnotherProgram(t *testing.T) {
-	dir, env := room(t, oneCommand)
+	dir, env := scriptedFolder(t, oneCommand)
 	c := startTerminal(t, env, dir, "run", "go")
 	c.expect(`and stop: `)
 	var out, errs strings.Builder
@@ -185,7 +185,7 @@ func TestAnswerFromAnotherProgram(t *testing.T) {
 
 // Text typed before the confirmation was shown deletes nothing.
 func TestDeleteConfirms(t *testing.T) {
-	dir, env := room(t, "steps: [{text: it ended}]")
+	dir, env := scriptedFolder(t, "steps: [{text: it ended}]")
 	run := func(args ...string) int {
 		p := &command.Program{Args: args, Env: env, Getwd: func() (string, error) { return dir, nil }}
 		return Run(t.Context(), p)

@@ -38,7 +38,7 @@ func TestAnswerSandboxRefusal(t *testing.T) {
 		"no, this session": {[]string{"d"}, "", false, []string{"n", "n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, refusedTwice)
+			dir, env := scriptedFolder(t, refusedTwice)
 			home, err := os.MkdirTemp(outside, "holdfast-home-")
 			if err != nil {
 				t.Fatal(err)

@@ -73,8 +73,8 @@ func TestAnswerWith(t *testing.T) {
 		status api.RunStatus
 	}{"leave": {approval.ErrSuspend, api.StatusWaiting}, "fail": {failed, api.StatusCompleted}} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, oneCommand)
-			env = short(t, env)
+			dir, env := scriptedFolder(t, oneCommand)
+			env = withShortHome(t, env)
 			d, _ := serve(t, dir, env)
 			run, err := d.Prepare(t.Context(), runspec.Spec{Cwd: dir, Prompt: "go"}, env)
 			if err != nil {
@@ -104,8 +104,8 @@ func TestAnswerWith(t *testing.T) {
 
 // A run that is prepared and interrupted before its events are read never starts.
 func TestInterruptPreparedRun(t *testing.T) {
-	dir, env := room(t, oneCommand)
-	env = short(t, env)
+	dir, env := scriptedFolder(t, oneCommand)
+	env = withShortHome(t, env)
 	d, _ := serve(t, dir, env)
 	run, err := d.Prepare(t.Context(), runspec.Spec{Cwd: dir, Prompt: "go"}, env)
 	if err != nil {

@@ -27,7 +27,7 @@ steps:
 `)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/"+filepath.Join(dir, "play.yaml"))
 	for _, args := range [][]string{{"--session-id", "s"}, {"--resume", "s"}} {
-		p, _, errs := startTerminalDaemon(work, env, append([]string{"run", "go", "--no-daemon", "--permission-mode", "acceptEdits"}, args...)...)
+		p, _, errs := newProgram(work, env, append([]string{"run", "go", "--no-daemon", "--permission-mode", "acceptEdits"}, args...)...)
 		if code := Run(t.Context(), p); code != 0 {
 			t.Fatalf("%d: %s", code, errs)
 		}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// reserving is a run in a terminal whose server sends a form.
-func reserving(t *testing.T, tool string) *terminal {
+// startFormRun starts a run in a terminal whose server sends a form.
+func startFormRun(t *testing.T, tool string) *terminal {
 	t.Helper()
-	dir, env := room(t, `
+	dir, env := scriptedFolder(t, `
 steps:
   - tool_uses: [{id: u1, tool: mcp__asker__`+tool+`, input: {}}]
   - text: "it ended: {{last_result}}"
@@ -48,7 +48,7 @@ func TestFormInTerminal(t *testing.T) {
 		"a secret, unlogged": {"login", []string{keys, "y", `password .*SECRET.*: $`, "sw" + "ordfish\r", `user .*: $`, "ann\r"}, `accept \{"password":"swordfish","user":"ann"\}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := reserving(t, tt.tool)
+			c := startFormRun(t, tt.tool)
 			for i := 0; i < len(tt.dialog); i += 2 {
 				c.expect(tt.dialog[i])
 				if tt.dialog[i+1] != "" {

@@ -24,8 +24,8 @@ type hookCase struct {
 	fires []hook.Event // the events that this case must fire
 }
 
-// eventScenes fire every event. A new event needs a case here: without one [TestEveryEventIsFired] fails.
-var eventScenes = map[string]hookCase{
+// hookCases fire every event. A new event needs a case here: without one [TestEveryEventIsFired] fails.
+var hookCases = map[string]hookCase{
 	"work": {
 		args: []string{"--init", "--fallback-model", "scripted/fallback.yaml", "--allowed-tools", "Bash", "--allowed-tools", "EnterWorktree", "--allowed-tools", "ExitWorktree"},
 		play: `
@@ -95,7 +95,7 @@ type hookEnv struct {
 	env          []string
 }
 
-func newEventRoom(t *testing.T) *hookEnv {
+func newHookEnv(t *testing.T) *hookEnv {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		testneed.Need(t, "git is not installed: apt-get install git")
@@ -226,9 +226,9 @@ func TestEveryEventIsFired(t *testing.T) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		t.Fatal(err)
 	}
-	s := newEventRoom(t)
+	s := newHookEnv(t)
 	outputs := map[hook.Event]string{}
-	for name, sc := range eventScenes {
+	for name, sc := range hookCases {
 		began := time.Now()
 		out := s.run(name, &sc)
 		t.Logf("%s: %v", name, time.Since(began).Round(time.Millisecond))

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// hookedRoom is a room whose folder contains a hook, with a character that a terminal would hide.
-func hookedRoom(t *testing.T) (dir string, env []string) {
+// hookedFolder is a scriptedFolder that contains a hook, with a character that a terminal would hide.
+func hookedFolder(t *testing.T) (dir string, env []string) {
 	t.Helper()
-	dir, env = room(t, oneCommand)
+	dir, env = scriptedFolder(t, oneCommand)
 	settingsDir := filepath.Join(dir, ".holdfast")
 	if err := os.Mkdir(settingsDir, 0o700); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestHooksTrustConfirms(t *testing.T) {
 		{"y\r", 0, "1 hook of .*: trusted in their current form"},
 		{" YES\r", 0, "1 hook of .*: trusted in their current form"},
 	} {
-		dir, env := hookedRoom(t)
+		dir, env := hookedFolder(t)
 		c := startTerminal(t, env, dir, "hooks", "trust")
 		c.expect(`PreToolUse Bash  untrusted`)
 		c.expect(`true\\x0d# \\u202eall good\r\n +exit 2`)

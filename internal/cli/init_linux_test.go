@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// coder is a provider whose models run one command and then answer.
-func coder(t *testing.T, key string) *httptest.Server {
+// coderProvider is a provider whose models run one command and then answer.
+func coderProvider(t *testing.T, key string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -40,7 +40,7 @@ func coder(t *testing.T, key string) *httptest.Server {
 // The first minutes of a new user: init, a run, an approval request, "always", and a second run without a
 // request.
 func TestFirstMinutes(t *testing.T) {
-	s := coder(t, "right-key")
+	s := coderProvider(t, "right-key")
 	d := newLoginEnv(t, `{"providers": {"groq": {"baseURL": "`+s.URL+`/v1"}}}`)
 	project := filepath.Join(d.dir, "project")
 	for name, text := range map[string]string{".git/HEAD": "", "go.mod": "module example.com/m\n"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asks are the requests that the tools of askingServer make during a call.
-var asks = map[string]string{
+// toolRequests are the requests that the tools of askingServer make during a call.
+var toolRequests = map[string]string{
 	"book": `{"type": "object", "properties": {"seat": {"type": "string", "default": "1A"}}, "required": ["seat"]}`,
 	"reserve": `{"type": "object", "required": ["seat", "days"], "properties": {
 		"seat": {"type": "string", "title": "Your seat", "description": "row and letter", "pattern": "^[0-9]+[A-F]$"},
@@ -24,7 +24,7 @@ var asks = map[string]string{
 // the answer.
 func askingServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
-	for name, schema := range asks {
+	for name, schema := range toolRequests {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type": "object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if answer, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult); ok {
 				content, err := json.Marshal(answer.Content)

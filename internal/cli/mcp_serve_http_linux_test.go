@@ -32,7 +32,7 @@ type servedProject struct {
 
 func (s *servedProject) run(args ...string) string {
 	s.t.Helper()
-	p, out, errs := startTerminalDaemon(s.dir, s.env, args...)
+	p, out, errs := newProgram(s.dir, s.env, args...)
 	if code := Run(s.t.Context(), p); code != 0 {
 		s.t.Fatalf("holdfast %s: exit code %d: %s", strings.Join(args, " "), code, errs)
 	}
@@ -42,7 +42,7 @@ func (s *servedProject) run(args ...string) string {
 // serveProject starts mcp serve --http in a terminal, and connects a client with a token.
 func serveProject(t *testing.T, before func(s *servedProject), flags ...string) *servedProject {
 	t.Helper()
-	dir, env := room(t, "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo seen\"}}]\n  - text: \"the answer is forty-two\"\n")
+	dir, env := scriptedFolder(t, "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo seen\"}}]\n  - text: \"the answer is forty-two\"\n")
 	s := &servedProject{t: t, dir: dir, env: env}
 	before(s)
 	s.terminal = startTerminalProcess(t, env, dir, append([]string{"mcp", "serve", "--http", "127.0.0.1:0"}, flags...)...)
@@ -98,7 +98,7 @@ func TestServedSessions(t *testing.T) {
 	before := func(s *servedProject) {
 		s.run("run", "--session-id", "first", "--name", "First plan", "--permission-mode", "bypassPermissions", "what is the answer")
 		s.run("run", "--session-id", "second", "--permission-mode", "bypassPermissions", "and now")
-		p, _, errs := startTerminalDaemon(elsewhere, s.env, "run", "--session-id", "foreign", "hidden plan")
+		p, _, errs := newProgram(elsewhere, s.env, "run", "--session-id", "foreign", "hidden plan")
 		if code := Run(t.Context(), p); code != 0 && code != 3 {
 			t.Fatalf("exit code %d: %s", code, errs)
 		}
@@ -144,7 +144,7 @@ func TestServedSessions(t *testing.T) {
 func TestServedSessionsOfAllProjects(t *testing.T) {
 	elsewhere := t.TempDir()
 	s := serveProject(t, func(s *servedProject) {
-		p, _, errs := startTerminalDaemon(elsewhere, s.env, "run", "--session-id", "foreign", "other plan")
+		p, _, errs := newProgram(elsewhere, s.env, "run", "--session-id", "foreign", "other plan")
 		if code := Run(t.Context(), p); code != 0 && code != 3 {
 			t.Fatalf("exit code %d: %s", code, errs)
 		}
@@ -191,7 +191,7 @@ func TestServedCallsAreApproved(t *testing.T) {
 }
 
 func TestServeRefused(t *testing.T) {
-	dir, env := room(t, "steps: [{text: x}]")
+	dir, env := scriptedFolder(t, "steps: [{text: x}]")
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -202,7 +202,7 @@ func TestServeRefused(t *testing.T) {
 		{[]string{"--http", "127.0.0.1:99999"}, "99999"},
 		{[]string{"--cwd", "no-such-folder"}, "no-such-folder"},
 	} {
-		p, _, errs := startTerminalDaemon(dir, env, append([]string{"mcp", "serve"}, tt.args...)...)
+		p, _, errs := newProgram(dir, env, append([]string{"mcp", "serve"}, tt.args...)...)
 		p.Stdin = strings.NewReader("")
 		if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), tt.want) {
 			t.Errorf("mcp serve %v: exit code %d: %s", tt.args, code, errs)

@@ -13,7 +13,7 @@ import (
 func TestServeMCP(t *testing.T) {
 	dir := shortDir(t)
 	write(t, dir, "a.txt", "the text of a\n")
-	p, _, errs := startTerminalDaemon(dir, environ(dir), "mcp", "serve")
+	p, _, errs := newProgram(dir, environ(dir), "mcp", "serve")
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
 	p.Stdin, p.Stdout = in, out

@@ -45,7 +45,7 @@ func TestPlanInTerminal(t *testing.T) {
 		"the plan is shown whole": {dialog{`1\. write a\.txt`, "", `2\. \\x1b\[31m test it`, "", keys, "n"}, 0, `it said: `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, `
+			dir, env := scriptedFolder(t, `
 steps:
   - tool_uses: [{id: u1, tool: ExitPlanMode, input: {plan: "1. write a.txt\n2. \e[31m test it"}}]
   - text: "it said: {{last_result}}"
@@ -91,7 +91,7 @@ func TestModelsQuestionsInTerminal(t *testing.T) {
 		"two, stopped at second": {one + ", " + many, dialog{keys, "1", keys, "s"}, 3, `interrupted`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, `
+			dir, env := scriptedFolder(t, `
 steps:
   - tool_uses: [{id: u1, tool: AskUserQuestion, input: {questions: [`+tt.questions+`]}}]
   - text: "it said: {{last_result}}"

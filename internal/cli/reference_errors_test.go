@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// whatToDo returns the advice for an outcome, by its code.
+// whatToDo has the advice for each outcome, by its code.
 var whatToDo = map[string]string{
 	"ok":                     "",
 	"failed":                 "Read the message and the hint; find the message below.",

@@ -24,14 +24,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func run1(h *remoteEnv, args ...string) {
+func mustRun(h *remoteEnv, args ...string) {
 	h.t.Helper()
 	if out, errs, code := h.run(args...); code != 0 {
 		h.t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 }
 
-func repository(h *remoteEnv) {
+func initRepository(h *remoteEnv) {
 	h.t.Helper()
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"}} {
 		if out, err := exec.Command("git", append([]string{"-C", h.dir}, args...)...).CombinedOutput(); err != nil {
@@ -40,21 +40,21 @@ func repository(h *remoteEnv) {
 	}
 }
 
-// blog creates a workspace.
-func blog(h *remoteEnv) {
+// createWorkspace creates a workspace.
+func createWorkspace(h *remoteEnv) {
 	h.t.Helper()
-	p, _, errs := startTerminalDaemon(h.dir, h.env, "workspace", "create", "blog")
+	p, _, errs := newProgram(h.dir, h.env, "workspace", "create", "blog")
 	if code := Run(h.t.Context(), p); code != 0 {
 		h.t.Fatalf("exit code %d: %s", code, errs)
 	}
 }
 
-// inSpace checks what the daemon builds for a workspace from the flags. To start it would need a container.
-func inSpace(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) func(h *remoteEnv) {
+// checkParts checks what the daemon builds for a workspace from the flags. To start it would need a container.
+func checkParts(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) func(h *remoteEnv) {
 	return func(h *remoteEnv) {
 		h.t.Helper()
-		blog(h)
-		p, _, _ := startTerminalDaemon(h.dir, h.env)
+		createWorkspace(h)
+		p, _, _ := newProgram(h.dir, h.env)
 		spec, err := (&run.Cmd{WorkspaceFlags: c}).Spec(p, h.dir, nil)
 		if err != nil {
 			h.t.Fatal(err)
@@ -75,10 +75,10 @@ func inSpace(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) f
 	}
 }
 
-// goBack runs twice, and then rewinds to the first answer.
-func goBack(h *remoteEnv) {
-	run1(h, "apples")
-	run1(h, "bananas")
+// runAndRewind runs twice, and then rewinds to the first answer.
+func runAndRewind(h *remoteEnv) {
+	mustRun(h, "apples")
+	mustRun(h, "bananas")
 	item := ""
 	for e, err := range h.d.Events(h.t.Context(), "s", 0) {
 		if err != nil {
@@ -98,7 +98,7 @@ func goBack(h *remoteEnv) {
 			item = it.Item.ID()
 		}
 	}
-	run1(h, "--at", item, "third")
+	mustRun(h, "--at", item, "third")
 	if last := h.requests[len(h.requests)-1]; strings.Contains(last, "bananas") || !strings.Contains(last, "apples") {
 		h.t.Errorf("the model was sent %s", last)
 	}
@@ -106,8 +106,8 @@ func goBack(h *remoteEnv) {
 
 // takeOver takes over a session from another process.
 func takeOver(h *remoteEnv) {
-	run1(h, "first")
-	p, _, _ := startTerminalDaemon(h.dir, h.env)
+	mustRun(h, "first")
+	p, _, _ := newProgram(h.dir, h.env)
 	sessions, closeStore, err := p.OpenStore(h.t.Context(), "")
 	if err != nil {
 		h.t.Fatal(err)
@@ -121,7 +121,7 @@ func takeOver(h *remoteEnv) {
 	if out, errs, code := h.run("second"); code == 0 {
 		h.t.Errorf("the session was not busy: %s%s", out, errs)
 	}
-	run1(h, "--takeover", "third")
+	mustRun(h, "--takeover", "third")
 }
 
 const oneAgent = `{"name": "one", "version": "1", "agents": {"writer": {"systemPrompt": "I am the writer."}}, "flow": {"type": "sequential", "name": "all", "steps": [{"agent": "writer", "name": "write"}]}}`
@@ -132,44 +132,44 @@ func has[T any](get func(made *runs.AgentParts) T, want T) func(*remoteEnv, *run
 
 const oneServer = `{"mcpServers": {"clock": {"command": "/nonexistent/clock"}}}`
 
-// proofs has one entry for each field of [runspec.Spec].
-var proofs = map[string]fieldCheck{
+// fieldChecks has one entry for each field of [runspec.Spec].
+var fieldChecks = map[string]fieldCheck{
 	"Prompt":           {sent: `"go"`, gone: true},
 	"Model":            {args: []string{"--model", "openai/other"}, sent: `"model":"other"`},
 	"Cwd":              {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
 	"AddDirs":          {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
-	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/run-s"},
-	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/fix"},
+	"Worktree.Enabled": {before: initRepository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/run-s"},
+	"Worktree.Name":    {before: initRepository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/fix"},
 
-	"Workspace":           {alone: inSpace(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Settings.Slug == "blog" })},
-	"Container.Agent":     {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Kind == "claude" })},
-	"Container.Ephemeral": {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.WorkspaceParts) bool { return m.Options.Ephemeral })},
+	"Workspace":           {alone: checkParts(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Settings.Slug == "blog" })},
+	"Container.Agent":     {alone: checkParts(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Kind == "claude" })},
+	"Container.Ephemeral": {alone: checkParts(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.WorkspaceParts) bool { return m.Options.Ephemeral })},
 
 	"Session.ID":       {gone: true},
-	"Session.ForkAt":   {alone: goBack},
+	"Session.ForkAt":   {alone: runAndRewind},
 	"Session.Takeover": {alone: takeOver},
-	"Session.Resume": {before: func(h *remoteEnv) { run1(h, "--name", "work", "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
+	"Session.Resume": {before: func(h *remoteEnv) { mustRun(h, "--name", "work", "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{Resume: "work"}}}
 	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if id != "s" {
 			h.t.Errorf("it went on in %s", id)
 		}
 	}},
-	"Session.Continue": {before: func(h *remoteEnv) { run1(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
+	"Session.Continue": {before: func(h *remoteEnv) { mustRun(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Cwd: h.dir, Session: runspec.Session{Continue: true}}}
 	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if id != "s" {
 			h.t.Errorf("it went on in %s", id)
 		}
 	}},
-	"Session.Fork": {before: func(h *remoteEnv) { run1(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
+	"Session.Fork": {before: func(h *remoteEnv) { mustRun(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{ID: "s", Fork: true}}}
 	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if m, err := h.d.Session(h.t.Context(), id); err != nil || m.Parent != "s" {
 			h.t.Errorf("%s: %+v: %v", id, m, err)
 		}
 	}},
-	"Session.WithGrants": {before: func(h *remoteEnv) { run1(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
+	"Session.WithGrants": {before: func(h *remoteEnv) { mustRun(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{ID: "s", Fork: true, WithGrants: true}}}
 	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if m, err := h.d.Session(h.t.Context(), id); err != nil || m.Parent != "s" {

@@ -33,7 +33,7 @@ type remoteEnv struct {
 	requests []string
 }
 
-func newThere(t *testing.T, answer ...string) *remoteEnv {
+func newRemoteEnv(t *testing.T, answer ...string) *remoteEnv {
 	t.Helper()
 	h := &remoteEnv{t: t, dir: shortDir(t)}
 	if len(answer) == 0 {
@@ -67,7 +67,7 @@ func newThere(t *testing.T, answer ...string) *remoteEnv {
 // run runs the command line, and checks that the run happened in the daemon.
 func (h *remoteEnv) run(args ...string) (out, errs string, code int) {
 	h.t.Helper()
-	p, o, e := startTerminalDaemon(h.dir, h.env, append([]string{"run", "--session-id", "s"}, args...)...)
+	p, o, e := newProgram(h.dir, h.env, append([]string{"run", "--session-id", "s"}, args...)...)
 	code = Run(h.t.Context(), p)
 	if _, err := h.d.Run(h.t.Context(), "s"); err != nil {
 		h.t.Errorf("it did not run in the daemon: %v\n%s%s", err, o, e)
@@ -118,7 +118,7 @@ const answersDone = `{"role": "assistant", "content": "done"}`
 // runtime returns the daemon's runtime as it is after a restart, without anything from the client.
 func (h *remoteEnv) runtime(env ...string) *runtime.Runtime {
 	h.t.Helper()
-	p, _, _ := startTerminalDaemon(h.dir, append(h.env, env...))
+	p, _, _ := newProgram(h.dir, append(h.env, env...))
 	rt, err := runtime.Open(h.t.Context(), &runtime.Config{Env: p.Environment()})
 	if err != nil {
 		h.t.Fatal(err)
@@ -155,7 +155,7 @@ type fieldCheck struct {
 }
 
 func (p *fieldCheck) try(t *testing.T, field []int) {
-	h := newThere(t, p.answers...)
+	h := newRemoteEnv(t, p.answers...)
 	if p.alone != nil {
 		p.alone(h)
 		return
@@ -175,7 +175,7 @@ func (p *fieldCheck) try(t *testing.T, field []int) {
 		waitFor(t, func() bool { r, err := h.d.Run(t.Context(), info.RunID); return err == nil && r.Status.Ended() })
 		out = info.RunID
 	case p.refused:
-		pr, o, e := startTerminalDaemon(h.dir, h.env, append(append([]string{"run", "--session-id", "s"}, p.args...), "go")...)
+		pr, o, e := newProgram(h.dir, h.env, append(append([]string{"run", "--session-id", "s"}, p.args...), "go")...)
 		code = Run(t.Context(), pr)
 		out, errs = o.String(), e.String()
 	default:
@@ -212,7 +212,7 @@ func TestSpecFieldsThroughDaemon(t *testing.T) {
 				each(f.Type, here, name)
 				continue
 			}
-			p, ok := proofs[name]
+			p, ok := fieldChecks[name]
 			if !ok {
 				t.Errorf("%s has no proof that it takes effect through a daemon", name)
 				continue
@@ -228,9 +228,9 @@ func TestSpecFieldsThroughDaemon(t *testing.T) {
 
 // A restarted daemon resumes an interrupted run as its record describes it.
 func TestRestartedDaemonResumesWithSpec(t *testing.T) {
-	h := newThere(t)
+	h := newRemoteEnv(t)
 	write(t, h.dir, "play.yaml", hangingPlay)
-	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--model", "scripted/play.yaml", "--append-system-prompt", "Be kind.",
+	p, _, errs := newProgram(h.dir, h.env, "run", "--session-id", "s", "--model", "scripted/play.yaml", "--append-system-prompt", "Be kind.",
 		"--max-turns", "7", "--disallowed-tools", "Write", "--no-hooks", "--ask-timeout", "7m", "--init", "--settings", `{"permissions": {"deny": ["Edit"]}}`, "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(t.Context(), p) }()
@@ -260,8 +260,8 @@ func TestRestartedDaemonResumesWithSpec(t *testing.T) {
 
 // Secrets that would be recorded are rejected, with a hint.
 func TestSecretsAreNotRecorded(t *testing.T) {
-	h := newThere(t)
-	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
+	h := newRemoteEnv(t)
+	p, _, errs := newProgram(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
 		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
 	if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), "mcp.configs contains a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
 		t.Errorf("exit code %d: %s", code, errs)

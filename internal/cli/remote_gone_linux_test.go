@@ -11,7 +11,7 @@ import (
 
 // A closed terminal answers nothing: the approval request stays open in the daemon.
 func TestTerminalClosed(t *testing.T) {
-	dir, env := room(t, oneCommand)
+	dir, env := scriptedFolder(t, oneCommand)
 	env = append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
 	d, _ := serve(t, dir, env)
 	c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")

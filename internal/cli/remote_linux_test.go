@@ -31,8 +31,8 @@ func TestRemoteAnswers(t *testing.T) {
 		"stop":       {[]string{"s"}, 3, false, `interrupted`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, env := room(t, oneCommand)
-			env = short(t, env)
+			dir, env := scriptedFolder(t, oneCommand)
+			env = withShortHome(t, env)
 			serve(t, dir, env)
 			c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
 			c.expect(`exact    touch made`)
@@ -51,16 +51,16 @@ func TestRemoteAnswers(t *testing.T) {
 	}
 }
 
-// short sets a home whose path is short enough for a socket.
-func short(t *testing.T, env []string) []string {
+// withShortHome sets a home whose path is short enough for a socket.
+func withShortHome(t *testing.T, env []string) []string {
 	t.Helper()
 	return append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
 }
 
 // An approval request that is answered elsewhere is removed from the screen.
 func TestAnsweredElsewhere(t *testing.T) {
-	dir, env := room(t, oneCommand)
-	env = short(t, env)
+	dir, env := scriptedFolder(t, oneCommand)
+	env = withShortHome(t, env)
 	d, _ := serve(t, dir, env)
 	c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
 	c.expect(`and stop: $`)
@@ -80,10 +80,10 @@ func TestAnsweredElsewhere(t *testing.T) {
 
 // A session with an open approval request of a local run continues in the daemon with an answer.
 func TestRemoteRequestStaysOpen(t *testing.T) {
-	dir, env := room(t, oneCommand)
-	env = short(t, env)
+	dir, env := scriptedFolder(t, oneCommand)
+	env = withShortHome(t, env)
 	d, stop := serve(t, dir, env)
-	p, _, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "--on-ask", "fail", "go")
+	p, _, errs := newProgram(dir, env, "run", "--session-id", "s", "--on-ask", "fail", "go")
 	if code := Run(t.Context(), p); code != outcome.Approval.Exit {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
@@ -104,8 +104,8 @@ func TestRemoteRequestStaysOpen(t *testing.T) {
 
 // The daemon accepts every call of the client.
 func TestEveryCall(t *testing.T) {
-	dir, env := room(t, oneCommand)
-	env = short(t, env)
+	dir, env := scriptedFolder(t, oneCommand)
+	env = withShortHome(t, env)
 	d, _ := serve(t, dir, env)
 	ctx := t.Context()
 	must := func(what string, err error) {

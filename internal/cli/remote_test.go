@@ -83,8 +83,8 @@ func serve(t *testing.T, dir string, env []string) (c *client.Client, stop func(
 	}
 }
 
-// startTerminalDaemon returns a program in a folder, its environment and its output.
-func startTerminalDaemon(dir string, env []string, args ...string) (p *command.Program, out, errs *lockedBuffer) {
+// newProgram returns a program in a folder, its environment and its output.
+func newProgram(dir string, env []string, args ...string) (p *command.Program, out, errs *lockedBuffer) {
 	out, errs = &lockedBuffer{}, &lockedBuffer{}
 	return &command.Program{Args: args, Env: env, Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil }}, out, errs
 }
@@ -93,7 +93,7 @@ func environ(dir string, more ...string) []string {
 	return append([]string{"HOLDFAST_HOME=" + filepath.Join(dir, "home"), "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "USER=ann"}, more...)
 }
 
-var varies = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|01[0-9A-Z]{24}|"(duration_ms|duration_api_ms|seq)":\d+|[\d.]+ (ms|s|µs)\b`)
+var varyingText = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|01[0-9A-Z]{24}|"(duration_ms|duration_api_ms|seq)":\d+|[\d.]+ (ms|s|µs)\b`)
 
 const manyThings = `
 chunk: 4
@@ -131,16 +131,16 @@ func TestRemoteOutputMatchesLocal(t *testing.T) {
 			}
 			write(t, dir, filepath.Join(greet, "SKILL.md"), "---\nname: greet\ndescription: greets\n---\nSay hello.\n")
 			write(t, dir, "hooks.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "echo '{\"systemMessage\": \"seen\"}'"}]}]}}`)
-			here := lookAt(t, dir, append([]string{"--no-daemon"}, args...), false)
-			if there := lookAt(t, dir, args, true); there != here {
+			here := runOutput(t, dir, append([]string{"--no-daemon"}, args...), false)
+			if there := runOutput(t, dir, args, true); there != here {
 				t.Errorf("here:\n%s\nthere:\n%s", here, there)
 			}
 		})
 	}
 }
 
-// lookAt returns the output of a run in a fresh folder, with a daemon or without.
-func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
+// runOutput returns the output of a run in a fresh folder, with a daemon or without.
+func runOutput(t *testing.T, dir string, args []string, daemon bool) string {
 	t.Helper()
 	work := filepath.Join(dir, "work")
 	for _, old := range []string{work, filepath.Join(dir, "home")} {
@@ -158,22 +158,22 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 		_, stop := serve(t, dir, env)
 		defer stop()
 	}
-	p, out, errs := startTerminalDaemon(work, env, append([]string{"run", "--session-id", "s", "go"}, args...)...)
+	p, out, errs := newProgram(work, env, append([]string{"run", "--session-id", "s", "go"}, args...)...)
 	code := Run(t.Context(), p)
 	text := out.String() + "\n--\n" + errs.String()
-	text = joined(varies.ReplaceAllString(text, "~"))
+	text = joinPieces(varyingText.ReplaceAllString(text, "~"))
 	if strings.Contains(text, "denied:") { // the model gets another wording
 		text = regexp.MustCompile(`\d+ tokens|\$[\d.]+`).ReplaceAllString(text, "~")
 	}
 	return text + outcomeName(code)
 }
 
-// pieces splits a line with a streamed piece: the text before it, the piece, and the rest.
-var pieces = regexp.MustCompile(`^(\{"type":"stream_event","event":\{"type":"content_block_delta".*?"(?:thinking|text|partial_json)":)("(?:[^"\\]|\\.)*")(\}.*)$`)
+// streamedPiece splits a line with a streamed piece: the text before it, the piece, and the rest.
+var streamedPiece = regexp.MustCompile(`^(\{"type":"stream_event","event":\{"type":"content_block_delta".*?"(?:thinking|text|partial_json)":)("(?:[^"\\]|\\.)*")(\}.*)$`)
 
-// joined joins the pieces of a block into one line: a daemon masks what it streams, and delays beginnings of
+// joinPieces joins the pieces of a block into one line: a daemon masks what it streams, and delays beginnings of
 // words for that.
-func joined(text string) string {
+func joinPieces(text string) string {
 	var out []string
 	head, tail, sum := "", "", ""
 	flush := func() {
@@ -183,7 +183,7 @@ func joined(text string) string {
 		head, sum = "", ""
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		m := pieces.FindStringSubmatch(line)
+		m := streamedPiece.FindStringSubmatch(line)
 		if m == nil {
 			flush()
 			out = append(out, line)
@@ -230,7 +230,7 @@ func TestRemoteResume(t *testing.T) {
 		{[]string{"run", "-v", "--max-turns", "3", "--session-id", "here", "more"}, 0, "one"},
 		{[]string{"run", "--store", "sqlite:other.db", "more"}, 0, "one"},
 	} {
-		p, out, errs := startTerminalDaemon(dir, env, tt.args...)
+		p, out, errs := newProgram(dir, env, tt.args...)
 		if code := Run(t.Context(), p); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
 			t.Errorf("%v: exit code %d\n%s\n%s", tt.args, code, out, errs)
 		}
@@ -253,7 +253,7 @@ func TestInterruptRemoteRun(t *testing.T) {
 	c, _ := serve(t, dir, env)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	p, out, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "--output-format", "stream-json", "go")
+	p, out, errs := newProgram(dir, env, "run", "--session-id", "s", "--output-format", "stream-json", "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(ctx, p) }()
 	waitFor(t, func() bool { return strings.Contains(out.String(), `"subtype":"init"`) })
@@ -272,7 +272,7 @@ func TestStoppedElsewhere(t *testing.T) {
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", hangingPlay)
 	c, _ := serve(t, dir, env)
-	p, _, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "go")
+	p, _, errs := newProgram(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
@@ -300,7 +300,7 @@ func TestDaemonEndsDuringRun(t *testing.T) {
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", hangingPlay)
 	c, stop := serve(t, dir, env)
-	p, _, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "go")
+	p, _, errs := newProgram(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
@@ -341,11 +341,11 @@ func TestIncompatibleDaemons(t *testing.T) {
 			defer s.Close()
 			write(t, dir, "play.yaml", "steps: [{text: done}, {text: done}]")
 			env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
-			p, out, errs := startTerminalDaemon(dir, env, "run", "go")
+			p, out, errs := newProgram(dir, env, "run", "go")
 			if code := Run(t.Context(), p); code != 0 || !strings.Contains(errs.String(), tt.want) || !strings.Contains(out.String(), "done") {
 				t.Errorf("exit code %d\n%s\n%s", code, out, errs)
 			}
-			p, _, errs = startTerminalDaemon(dir, append(env, "HOLDFAST_NO_DAEMON=1"), "run", "go")
+			p, _, errs = newProgram(dir, append(env, "HOLDFAST_NO_DAEMON=1"), "run", "go")
 			if code := Run(t.Context(), p); code != 0 || strings.Contains(errs.String(), "daemon") {
 				t.Errorf("exit code %d\n%s", code, errs)
 			}

@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// inText compares the terminal's text for each event with the event.
-func (s *observed) inText(t *testing.T) {
+// checkText compares the terminal's text for each event with the event.
+func (s *observed) checkText(t *testing.T) {
 	t.Helper()
 	for _, tty := range []bool{false, true} {
-		p, b := viewer(t, tty)
+		p, b := newViewer(t, tty)
 		v := &view.Text{Program: p, Verbose: true}
 		v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 		run := running{}
@@ -62,12 +62,12 @@ func (s *observed) inText(t *testing.T) {
 	}
 }
 
-// inStream compares the stream-json lines of each event with the event.
-func (s *observed) inStream(t *testing.T) {
+// checkStream compares the stream-json lines of each event with the event.
+func (s *observed) checkStream(t *testing.T) {
 	t.Helper()
-	p, b := viewer(t, false)
+	p, b := newViewer(t, false)
 	var denied []string
-	v := &view.Stream{Program: p, All: true, Partial: true, StartedAt: p.Clock(), Id: "s"} // late subscribers do not get it
+	v := &view.Stream{Program: p, All: true, Partial: true, StartedAt: p.Clock(), SessionID: "s"} // late subscribers do not get it
 	v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 	run := running{}
 	for _, e := range s.events {
@@ -202,8 +202,8 @@ func blocks(list []streamBlock) (lines []string) {
 	return lines
 }
 
-// onSocket compares the WebSocket frames of the run with its durable and provisional events.
-func (s *observed) onSocket(t *testing.T) {
+// checkSocket compares the WebSocket frames of the run with its durable and provisional events.
+func (s *observed) checkSocket(t *testing.T) {
 	t.Helper()
 	for _, provisional := range []bool{false, true} {
 		var want []string
@@ -284,8 +284,8 @@ func socketed(t *testing.T, frames []string, provisional bool) (list []string) {
 	return list
 }
 
-// viewer returns a program for a view, and its output.
-func viewer(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
+// newViewer returns a program for a view, and its output.
+func newViewer(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
 	p := &command.Program{}

@@ -60,7 +60,7 @@ func TestSameEvents(t *testing.T) {
 					}
 					t.Run(way, func(t *testing.T) {
 						t.Parallel()
-						out := run(newPlace(t, of))
+						out := run(newRunEnv(t, of))
 						mu.Lock()
 						byWay[way] = out.events
 						mu.Unlock()
@@ -89,11 +89,11 @@ func TestSameEvents(t *testing.T) {
 // check compares the emitted events with the log and the views.
 func (s *observed) check(t *testing.T, reason event.Reason) {
 	t.Helper()
-	s.onRecord(t)
-	s.inText(t)
-	s.inStream(t)
+	s.checkLogs(t)
+	s.checkText(t)
+	s.checkStream(t)
 	if s.frames != nil {
-		s.onSocket(t)
+		s.checkSocket(t)
 	}
 	if last, ok := s.events[len(s.events)-1].(event.Result); !ok || last.Reason != reason {
 		t.Errorf("it ends with %+v", s.events[len(s.events)-1])
@@ -113,9 +113,9 @@ func lines(t *testing.T, list []event.Event) (out []string) {
 	return out
 }
 
-// onRecord compares the emitted events with the logs. Approval requests of a sub-agent are in the log of the
+// checkLogs compares the emitted events with the logs. Approval requests of a sub-agent are in the log of the
 // run, for its approvers.
-func (s *observed) onRecord(t *testing.T) {
+func (s *observed) checkLogs(t *testing.T) {
 	t.Helper()
 	emitted, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
 	for id, records := range s.children {
@@ -180,17 +180,17 @@ func askedBy(e event.Event) string {
 	return ""
 }
 
-// differs matches what differs from run to run: IDs, times, temporary folders, and digests of data that
+// varyingValues matches what differs from run to run: IDs, times, temporary folders, and digests of data that
 // contains them.
-var differs = regexp.MustCompile(`\b01[0-9A-Z]{24}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|/tmp/hf\d+/d+|\b[0-9a-f]{64}\b`)
+var varyingValues = regexp.MustCompile(`\b01[0-9A-Z]{24}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|/tmp/hf\d+/d+|\b[0-9a-f]{64}\b`)
 
 // varyingFields are fields that differ from run to run: times, durations, positions in the log, who has answered
 // and how, and the estimated tokens of a request, because tools have other descriptions in a container.
 var varyingFields = []string{"tokens_before", "tokens_after", "took_ms", "took_model_ms", "delay_ms", "ms", "seq", "time", "asked_at", "at", "by", "via", "grant"}
 
-// unstyled removes those fields of an event's JSON. Hints for errors are added where the error leaves a
+// withoutVarying removes those fields of an event's JSON. Hints for errors are added where the error leaves a
 // program, so only the messages are equal.
-func unstyled(v any) any {
+func withoutVarying(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range varyingFields {
@@ -201,11 +201,11 @@ func unstyled(v any) any {
 			delete(e, "code")
 		}
 		for name, of := range v {
-			v[name] = unstyled(of)
+			v[name] = withoutVarying(of)
 		}
 	case []any:
 		for i, of := range v {
-			v[i] = unstyled(of)
+			v[i] = withoutVarying(of)
 		}
 	}
 	return v
@@ -217,7 +217,7 @@ func unstyled(v any) any {
 func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 	t.Helper()
 	var main, subs, asked []string
-	for _, e := range whole(list) {
+	for _, e := range joinDeltas(list) {
 		_, sub := e.(event.SubagentEvent)
 		in := "subagent/recorded"
 		if event.Provisional(e) {
@@ -230,7 +230,7 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 		if question { // as in the log of the run
 			e = inmost(e)
 		}
-		line := leftOf(t, e, not)
+		line := comparableJSON(t, e, not)
 		if question {
 			asked = append(asked, line)
 		} else if sub {
@@ -242,8 +242,8 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 	return slices.Concat(main, subs, asked)
 }
 
-// leftOf returns an event's JSON without some fields, and without what differs.
-func leftOf(t *testing.T, e event.Event, not map[string]string) string {
+// comparableJSON returns an event's JSON without some fields, and without what differs.
+func comparableJSON(t *testing.T, e event.Event, not map[string]string) string {
 	t.Helper()
 	var m map[string]any
 	if err := json.Unmarshal([]byte(lines(t, []event.Event{e})[0]), &m); err != nil {
@@ -254,11 +254,11 @@ func leftOf(t *testing.T, e event.Event, not map[string]string) string {
 			delete(m, name)
 		}
 	}
-	return differs.ReplaceAllString(js(unstyled(m)), "~")
+	return varyingValues.ReplaceAllString(js(withoutVarying(m)), "~")
 }
 
-// whole joins consecutive deltas of one kind.
-func whole(list []event.Event) (out []event.Event) {
+// joinDeltas joins consecutive deltas of one kind.
+func joinDeltas(list []event.Event) (out []event.Event) {
 	for _, e := range list {
 		kind, text := textOf(e)
 		if kind == "" {
@@ -270,7 +270,7 @@ func whole(list []event.Event) (out []event.Event) {
 		}
 		if len(out) > 0 {
 			if before, begun := textOf(out[len(out)-1]); before == kind && useOf(e) == useOf(out[len(out)-1]) {
-				out[len(out)-1] = longer(e, begun)
+				out[len(out)-1] = withPrefix(e, begun)
 				continue
 			}
 		}
@@ -284,8 +284,8 @@ func useOf(e event.Event) string {
 	return d.Use
 }
 
-// longer returns a delta with a prefix.
-func longer(e event.Event, begun string) event.Event {
+// withPrefix returns a delta with a prefix.
+func withPrefix(e event.Event, begun string) event.Event {
 	switch e := e.(type) {
 	case event.TextDelta:
 		e.Text = begun + e.Text

@@ -128,7 +128,7 @@ type runEnv struct {
 	play string
 }
 
-func newPlace(t *testing.T, of sameRun) *runEnv {
+func newRunEnv(t *testing.T, of sameRun) *runEnv {
 	t.Helper()
 	dir := shortDir(t)
 	s := &runEnv{t: t, dir: filepath.Join(dir, strings.Repeat("d", max(1, 30-len(dir)))), play: of.play} // paths count as tokens
@@ -168,7 +168,7 @@ func (s *runEnv) model() model.Model {
 	return m
 }
 
-func sayYes(context.Context, approval.Request) (approval.Answer, error) {
+func allow(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow, Actor: "ann", Via: "test"}, nil
 }
 
@@ -206,7 +206,7 @@ func (h gatedModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 func (s *runEnv) embedded() *observed {
 	s.t.Helper()
 	followed := make(chan struct{})
-	rt, err := library.Open(s.t.Context(), &library.Config{Env: s.env, Dir: s.work, Model: gatedModel{s.model(), followed}, Approve: sayYes})
+	rt, err := library.Open(s.t.Context(), &library.Config{Env: s.env, Dir: s.work, Model: gatedModel{s.model(), followed}, Approve: allow})
 	s.ok(err)
 	run, err := rt.Start(s.t.Context(), s.spec)
 	s.ok(err)
@@ -231,7 +231,7 @@ func (s *runEnv) alone() *observed {
 	s.ok(err)
 	defer m.Close()
 	o := m.Options
-	o.Sessions, o.Permissions.Ask = session.New(memory.New(), nil), sayYes
+	o.Sessions, o.Permissions.Ask = session.New(memory.New(), nil), allow
 	o.Session = session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: s.work}}
 	a, err := agent.New(m.Models.Primary, &o)
 	s.ok(err)
@@ -263,7 +263,7 @@ func (s *runEnv) logPipe() *observed {
 	out := &observed{}
 	container, host := net.Pipe()
 	server, err := hostpipe.NewServer(host, sessions, hostpipe.ServeOptions{
-		Session: "s", Lease: restored.Log.Lease(), Models: []model.Model{m}, Ask: sayYes,
+		Session: "s", Lease: restored.Log.Lease(), Models: []model.Model{m}, Ask: allow,
 		Budget: hostpipe.Budget{Calls: s.spec.Limits.MaxTurns, USD: s.spec.Limits.MaxBudgetUSD},
 		Event:  func(e event.Event, _ int) { out.events = append(out.events, e) },
 	})
@@ -333,7 +333,7 @@ func (s *runEnv) handle() *observed {
 	d, stop := serve(s.t, s.dir, s.env)
 	run, err := d.Prepare(s.t.Context(), s.spec, s.env)
 	s.ok(err)
-	run.SetAsker(sayYes)
+	run.SetAsker(allow)
 	out := &observed{}
 	for e, err := range run.Events(s.t.Context(), 0) {
 		s.ok(err)

@@ -71,7 +71,7 @@ func shownBy() map[string]shownAs {
 		"model_finished":     {noText: internals, noStream: "the model's message contains it", noSocket: "agent_output contains it"},
 		"notice":             {text: func(e event.Event) []string { return []string{e.(event.Notice).Text} }, stream: noticeStream, socket: noticeSocket},
 		"turn_finished":      {noText: inResult, noStream: inResult, noSocket: inRunEvents},
-		"result":             {text: resultMarks, stream: resultStream, noSocket: inRunEvents},
+		"result":             {text: resultText, stream: resultStream, noSocket: inRunEvents},
 	}
 }
 
@@ -437,7 +437,7 @@ func noticeStream(e event.Event) []string {
 
 func noticeSocket(e event.Event) []string { return []string{"notice " + js(e.(event.Notice).Text)} }
 
-func resultMarks(e event.Event) []string {
+func resultText(e event.Event) []string {
 	r := e.(event.Result)
 	list := []string{"session " + r.SessionID, term.Count(r.Turns, "model call")}
 	if why := view.EndReason(r); why != "" {

@@ -48,8 +48,8 @@ steps:
     usage: {input: 200, output: 20}
 `
 
-// normal replaces what differs from run to run.
-func normal(dir, s string) string {
+// normalize replaces what differs from run to run.
+func normalize(dir, s string) string {
 	s = strings.ReplaceAll(s, dir, "/dir")
 	for _, r := range [][2]string{
 		{`"uuid":"[0-9a-f-]{36}"`, `"uuid":"UUID"`},
@@ -98,7 +98,7 @@ func TestStreamGolden(t *testing.T) {
 					t.Errorf("not JSON: %s", line)
 				}
 			}
-			got, golden := normal(dir, out.String()), filepath.Join("testdata", "stream", tt.name+".jsonl")
+			got, golden := normalize(dir, out.String()), filepath.Join("testdata", "stream", tt.name+".jsonl")
 			if *docgen.Update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)

@@ -128,7 +128,7 @@ type teamEnv struct {
 	args      []string
 }
 
-func newSite(t *testing.T) *teamEnv {
+func newTeamEnv(t *testing.T) *teamEnv {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		testneed.Need(t, "git: %v", err)
@@ -269,7 +269,7 @@ func (s *teamEnv) done(ctx context.Context, all *session.Sessions) int {
 	return n
 }
 
-// resume resumes until no agent has anything to do. It reports whether that was already so.
+// resume resumes until no agent has anything to do.
 func (s *teamEnv) resume(all *session.Sessions) {
 	s.t.Helper()
 	over := s.done(s.t.Context(), all) == 4
@@ -344,7 +344,7 @@ func (s *teamEnv) check(all *session.Sessions) {
 }
 
 func TestTeamOfThree(t *testing.T) {
-	s := newSite(t)
+	s := newTeamEnv(t)
 	all := (*session.Sessions)(nil)
 	s.kill(func() bool {
 		if _, err := os.Stat(filepath.Join(s.home, "sessions.db")); err != nil {
@@ -369,7 +369,7 @@ func TestTeamKilledAtEveryRecord(t *testing.T) {
 	if os.Getenv("HOLDFAST_HEAVY") != "" {
 		n = 20
 	}
-	whole := newSite(t)
+	whole := newTeamEnv(t)
 	began := time.Now()
 	if err := whole.command(append(slices.Clone(whole.args), "build")...).Run(); err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestTeamKilledAtEveryRecord(t *testing.T) {
 	took := time.Since(began)
 	for i := range n {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			s := newSite(t)
+			s := newTeamEnv(t)
 			after := took/10 + rand.N(took)
 			t.Logf("killed after %v", after)
 			cmd := s.command(append(slices.Clone(s.args), "build")...)

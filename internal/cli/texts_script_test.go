@@ -110,7 +110,7 @@ func (s *script) markup(source string) {
 	}
 }
 
-func TestScriptedTexts(t *testing.T) {
+func TestScriptLiterals(t *testing.T) {
 	s := script{rest: "// no \"text\"\nconst a = 'an apple', b = x / 2; /* `no` */\nreturn html`<p title=\"A pear\">Eat ${n > 1 ? \"them all\" : html`<b>it ${z}</b>`} now</p>`; y.match(/\"'/); f(\"the end\")"}
 	s.code(0)
 	s.texts = slices.DeleteFunc(s.texts, func(t string) bool { return t == "" })

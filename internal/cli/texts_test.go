@@ -44,9 +44,9 @@ own pages.
 	visit(allCommands())
 	b.WriteString("## Errors and hints\n")
 	messages := docgen.Messages(t)
-	list(&b, messages, true)
+	writeMessages(&b, messages, true)
 	b.WriteString("\n## Printed by commands\n")
-	list(&b, messages, false)
+	writeMessages(&b, messages, false)
 	b.WriteString("\n## Console\n")
 	for _, file := range pageFiles(t) {
 		if texts := pageTexts(t, file); len(texts) > 0 {
@@ -59,7 +59,7 @@ own pages.
 	docgen.Page(t, "texts.md", b.String())
 }
 
-func list(b *strings.Builder, messages []docgen.Message, errors bool) {
+func writeMessages(b *strings.Builder, messages []docgen.Message, errors bool) {
 	pkg := ""
 	for _, m := range messages {
 		if m.Error != errors || strings.HasPrefix(m.Text, ".") || strings.HasPrefix(m.Text, "Ar ") || strings.HasPrefix(m.Text, "Fl ") { // or the man page

@@ -29,8 +29,8 @@ func syncTime(dir string, now func() time.Time) (time.Duration, error) {
 	return took, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// writable returns the reason why a file cannot be created in a folder, or nil.
-func writable(dir string) error {
+// checkWritable returns the reason why a file cannot be created in a folder, or nil.
+func checkWritable(dir string) error {
 	made, err := os.MkdirTemp(dir, ".doctor-*")
 	if err == nil {
 		return os.Remove(made)
@@ -41,14 +41,14 @@ func writable(dir string) error {
 	return err
 }
 
-// storeFailed returns the check of a store that cannot be opened. If the folder of the store is not
+// storeFailure returns the check of a store that cannot be opened. If the folder of the store is not
 // writable, the check says so and does not call the store read-only.
-func storeFailed(ref stores.Ref, err error) Check {
+func storeFailure(ref stores.Ref, err error) Check {
 	out := failed("store", err)
 	if !errors.Is(err, session.ErrReadOnly) || !ref.IsLocal() {
 		return out
 	}
-	if why := writable(ref.Folder()); why != nil {
+	if why := checkWritable(ref.Folder()); why != nil {
 		out.Detail = fmt.Sprintf("the store's folder %s is not writable: %v", ref.Folder(), why)
 	}
 	return out

@@ -62,7 +62,7 @@ func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 	r := &Report{Version: version.Current()}
 	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.settings(), x.programs(), x.models(ctx), x.sandboxChecks(ctx), x.engine(ctx))
 	if x.o.Net {
-		r.Checks = append(r.Checks, x.reach(ctx)...)
+		r.Checks = append(r.Checks, x.checkServers(ctx)...)
 	}
 	r.OK = r.Outcome() == outcome.OK
 	return r
@@ -100,7 +100,7 @@ func (x *examination) home() []Check {
 		if parent, perr := os.Stat(filepath.Dir(dir)); perr != nil || !parent.IsDir() {
 			return []Check{{"home", "fail", dir + " cannot be created: its parent folder is missing", "mkdir -p " + term.Quote(filepath.Dir(dir))}}
 		}
-		if err := writable(filepath.Dir(dir)); err != nil {
+		if err := checkWritable(filepath.Dir(dir)); err != nil {
 			return []Check{{"home", "fail", fmt.Sprintf("%s cannot be created: %v", dir, err), "set HOLDFAST_HOME to a folder that you can create"}}
 		}
 		return []Check{{"home", "ok", dir + " will be created when it is needed", ""}}
@@ -109,7 +109,7 @@ func (x *examination) home() []Check {
 	case !info.IsDir():
 		return []Check{{"home", "fail", dir + " is not a folder", "set HOLDFAST_HOME to another folder"}}
 	}
-	if err := writable(dir); err != nil {
+	if err := checkWritable(dir); err != nil {
 		return []Check{{"home", "fail", fmt.Sprintf("%s is not writable: %v", dir, err), "make it writable for this user, or set HOLDFAST_HOME to a writable folder"}}
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
@@ -133,7 +133,7 @@ func (x *examination) store(ctx context.Context) []Check {
 	}
 	opened, err := stores.Open(ctx, x.env, x.o.Store, nil)
 	if err != nil {
-		return []Check{storeFailed(ref, err)}
+		return []Check{storeFailure(ref, err)}
 	}
 	defer opened.Close()
 	page, err := opened.Sessions.List(ctx, session.Query{Worktrees: true, WithTrash: true})

@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// reach checks whether the server of each configured provider answers. It sends no API key and
+// checkServers checks whether the server of each configured provider answers. It sends no API key and
 // makes no model call.
-func (x *examination) reach(ctx context.Context) []Check {
+func (x *examination) checkServers(ctx context.Context) []Check {
 	urls := x.servers()
 	if len(urls) == 0 {
 		return []Check{{"net", "warn", "no provider is set up", "name a model in the settings, or set a provider's key, such as ANTHROPIC_API_KEY"}}
 	}
 	var out []Check
 	for _, u := range urls {
-		out = append(out, answers(ctx, u, x.env.Now))
+		out = append(out, checkServer(ctx, u, x.env.Now))
 	}
 	return out
 }
 
-func answers(ctx context.Context, url string, now func() time.Time) Check {
+func checkServer(ctx context.Context, url string, now func() time.Time) Check {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+"/models", nil)

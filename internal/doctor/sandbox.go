@@ -67,12 +67,12 @@ func (x *examination) tryConfined(ctx context.Context) (elapsed time.Duration, e
 	if err := first.Run(); err != nil {
 		return 0, err
 	}
-	return first.State().Elapsed, refusesWrite(ctx, box)
+	return first.State().Elapsed, checkRefusal(ctx, box)
 }
 
-// refusesWrite checks from outside that the write did not happen, and that the sandbox reported a
+// checkRefusal checks from outside that the write did not happen, and that the sandbox reported a
 // refusal.
-func refusesWrite(ctx context.Context, box *sandbox.Sandbox) error {
+func checkRefusal(ctx context.Context, box *sandbox.Sandbox) error {
 	target := "/holdfast-doctor-" + strconv.Itoa(os.Getpid())
 	c := box.Command(ctx, "/bin/sh", "-c", `echo x > "$0"`, target)
 	_, err := c.CombinedOutput()

@@ -20,7 +20,7 @@ func ExampleForm_ProposeDefaults() {
 		return
 	}
 	_, err = forms.ReadForm(asked, nil)
-	fmt.Println(f.Open(), err)
+	fmt.Println(f.MissingFields(), err)
 	content, err := forms.ReadForm(asked, json.RawMessage(`{"content": {"seat": "1A", "rows": 3}}`))
 	fmt.Println(string(content), err)
 	// Output:

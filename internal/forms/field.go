@@ -178,7 +178,7 @@ func (f *Field) Check(value json.RawMessage) error {
 			return errors.New("want a list of some of " + f.offered())
 		}
 	}
-	return fits(f.schema, value)
+	return validate(f.schema, value)
 }
 
 func (f *Field) offers(value string) bool {
@@ -228,8 +228,8 @@ func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	return r, nil
 }
 
-// fits returns an error that says where a value does not match its schema, or nil.
-func fits(schema, value json.RawMessage) error {
+// validate returns an error that says where a value does not match its schema, or nil.
+func validate(schema, value json.RawMessage) error {
 	r, err := resolve(schema)
 	if err != nil {
 		return err

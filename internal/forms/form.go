@@ -45,8 +45,8 @@ func (f *Form) ProposeDefaults() error {
 	return err
 }
 
-// Open returns the required fields for which no value is proposed.
-func (f *Form) Open() (names []string) {
+// MissingFields returns the required fields for which no value is proposed.
+func (f *Form) MissingFields() (names []string) {
 	fields, _ := f.Fields() // the fields of an invalid schema are unknown
 	var proposed map[string]json.RawMessage
 	_ = json.Unmarshal(f.Content, &proposed)
@@ -134,7 +134,7 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return content, fits(f.Schema, content)
+	return content, validate(f.Schema, content)
 }
 
 // changedMember returns the member of an input that the user added or changed; it returns nil if

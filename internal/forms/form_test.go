@@ -62,7 +62,7 @@ func TestFormFields(t *testing.T) {
 	}
 }
 
-func TestSecretive(t *testing.T) {
+func TestLooksSecret(t *testing.T) {
 	for text, want := range map[string]bool{
 		"password": true, "api_key": true, "API-Key": true, "accessToken": true, "client secret": true, "pin": true,
 		"name": false, "keyboard": false, "pineapple": false, "monkey": false,
@@ -90,10 +90,10 @@ func FuzzForm(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := fits(schema, content); err != nil {
+		if err := validate(schema, content); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range form.Open() {
+		for _, name := range form.MissingFields() {
 			var said map[string]json.RawMessage
 			if json.Unmarshal(content, &said) != nil || said[name] == nil && len(given) > 0 {
 				t.Fatalf("%s is open in %s", name, content)

@@ -29,9 +29,9 @@ type Budget struct {
 }
 
 const (
-	summaries   = 3 // number of calls that the host allows for each call of the loop
-	breaks      = 4 // number of interrupted calls that the host allows for each call of the loop
-	extraBroken = 8 // interrupted calls that it allows in addition
+	allowedPerCall = 3 // number of calls that the host allows for each call of the loop
+	brokenPerCall  = 4 // number of interrupted calls that the host allows for each call of the loop
+	extraBroken    = 8 // interrupted calls that it allows in addition
 
 	maxStreams    = 4         // concurrent model calls
 	maxRequest    = 128 << 20 // maximum size of the messages in a request, in bytes; no provider accepts that much
@@ -43,30 +43,30 @@ type meter struct {
 	budget Budget
 	turn   chan struct{} // holds one token while a call runs, if calls must run one at a time
 
-	mu       sync.Mutex
-	under    int // running calls
-	answered int
-	broken   int
-	guessed  float64 // estimated cost in US dollars of the calls without reported usage
-	spent    map[string]event.ModelUsage
+	mu        sync.Mutex
+	running   int // running calls
+	answered  int
+	broken    int
+	estimated float64 // estimated cost in US dollars of the calls without reported usage
+	spent     map[string]event.ModelUsage
 }
 
 func newMeter(b Budget) *meter {
 	return &meter{budget: b, turn: make(chan struct{}, 1), spent: map[string]event.ModelUsage{}}
 }
 
-// overBudget returns the error for a request that is not sent because of a limit.
-func overBudget(format string, args ...any) error {
+// overBudgetError returns the error for a request that is not sent because of a limit.
+func overBudgetError(format string, args ...any) error {
 	return &model.Error{Kind: model.ErrorInvalid, Provider: "host", Message: fmt.Sprintf(format, args...), Err: ErrRefused}
 }
 
-// fits refuses a request that exceeds the run's settings.
-func (m *meter) fits(r *wireRequest) error {
+// checkRequest refuses a request that exceeds the run's settings.
+func (m *meter) checkRequest(r *wireRequest) error {
 	if r.MaxTokens != m.budget.MaxTokens {
-		return overBudget("the request has max tokens %d, the run allows %d", r.MaxTokens, m.budget.MaxTokens)
+		return overBudgetError("the request has max tokens %d, the run allows %d", r.MaxTokens, m.budget.MaxTokens)
 	}
 	if r.Effort != "" && r.Effort != m.budget.Effort {
-		return overBudget("the request has effort %q, the run has %q", r.Effort, m.budget.Effort)
+		return overBudgetError("the request has effort %q, the run has %q", r.Effort, m.budget.Effort)
 	}
 	return nil
 }
@@ -75,17 +75,17 @@ func (m *meter) fits(r *wireRequest) error {
 func (m *meter) begin() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.under >= maxStreams {
-		return overBudget("%d calls are already running", m.under)
+	if m.running >= maxStreams {
+		return overBudgetError("%d calls are already running", m.running)
 	}
-	m.under++
+	m.running++
 	return nil
 }
 
 func (m *meter) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.under--
+	m.running--
 }
 
 // checkBudget refuses a call when the budget is spent.
@@ -95,26 +95,26 @@ func (m *meter) checkBudget() error {
 	total := m.total()
 	switch b := m.budget; {
 	case b.USD > 0 && total >= b.USD:
-		return overBudget("the run's budget of $%g is spent ($%.4f used)", b.USD, total)
-	case b.Calls > 0 && m.answered >= summaries*b.Calls:
-		return overBudget("the turn's model calls are used up: %d, with a limit of %d", m.answered, b.Calls)
-	case b.Calls > 0 && m.broken >= breaks*b.Calls+extraBroken:
-		return overBudget("%d model calls of the turn were interrupted", m.broken)
+		return overBudgetError("the run's budget of $%g is spent ($%.4f used)", b.USD, total)
+	case b.Calls > 0 && m.answered >= allowedPerCall*b.Calls:
+		return overBudgetError("the turn's model calls are used up: %d, with a limit of %d", m.answered, b.Calls)
+	case b.Calls > 0 && m.broken >= brokenPerCall*b.Calls+extraBroken:
+		return overBudgetError("%d model calls of the turn were interrupted", m.broken)
 	}
 	return nil
 }
 
 // total returns the cost of the run. The caller holds mu.
 func (m *meter) total() float64 {
-	total := m.guessed + m.budget.Spent
+	total := m.estimated + m.budget.Spent
 	for _, u := range m.spent {
 		total += u.CostUSD
 	}
 	return total
 }
 
-// answer counts a completed call.
-func (m *meter) answer(info model.Info, a *model.Answer, sent, got int) {
+// countAnswer counts a completed call.
+func (m *meter) countAnswer(info model.Info, a *model.Answer, sent, got int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answered++
@@ -123,23 +123,23 @@ func (m *meter) answer(info model.Info, a *model.Answer, sent, got int) {
 	if u := a.Item.Usage; u != nil {
 		use.Usage, use.CostUSD = use.Usage.Add(*u), use.CostUSD+info.Cost(*u, a.Cost)
 	} else {
-		m.guessed += guess(info, sent, got)
+		m.estimated += estimateCost(info, sent, got)
 	}
 	m.spent[info.Model] = use
 }
 
-// brokenCall counts a call that ended without an answer.
-func (m *meter) brokenCall(info model.Info, sent, got int) {
+// countBroken counts a call that ended without an answer.
+func (m *meter) countBroken(info model.Info, sent, got int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if got == 0 {
 		sent = 0 // rejected or never sent
 	}
 	m.broken++
-	m.guessed += guess(info, sent, got)
+	m.estimated += estimateCost(info, sent, got)
 }
 
-func guess(info model.Info, sent, got int) float64 {
+func estimateCost(info model.Info, sent, got int) float64 {
 	return info.Price.Cost(transcript.Usage{Input: int64(sent / bytesPerToken), Output: int64(got / bytesPerToken)})
 }
 

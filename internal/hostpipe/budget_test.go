@@ -80,7 +80,7 @@ func TestBudget(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &paid{}
-			b, s := boundServer(t, ServeOptions{Models: []model.Model{m}, Budget: tt.budget})
+			b, s := limitedServer(t, ServeOptions{Models: []model.Model{m}, Budget: tt.budget})
 			var failed error
 			for range 20 {
 				failed = b.call(&model.Request{System: tt.system})
@@ -105,7 +105,7 @@ func TestConcurrentCalls(t *testing.T) {
 		most   int64
 	}{{Budget{USD: 2}, 1}, {Budget{}, maxStreams}} {
 		m := &paid{hold: make(chan struct{})}
-		b := newBound(t, ServeOptions{Models: []model.Model{m}, Budget: tt.budget})
+		b := newLimitedClient(t, ServeOptions{Models: []model.Model{m}, Budget: tt.budget})
 		var calls sync.WaitGroup
 		var refused atomic.Int64
 		for range 20 {
@@ -137,7 +137,7 @@ func until(t *testing.T, so func() bool) {
 // A request beyond the limits of the run is not made.
 func TestRequestsBeyondTheRun(t *testing.T) {
 	m := &paid{}
-	b := newBound(t, ServeOptions{Models: []model.Model{m}, Budget: Budget{MaxTokens: 1000, Effort: "low"}})
+	b := newLimitedClient(t, ServeOptions{Models: []model.Model{m}, Budget: Budget{MaxTokens: 1000, Effort: "low"}})
 	for _, req := range []*model.Request{
 		{},
 		{MaxTokens: 1001},
@@ -176,7 +176,7 @@ func (v *largeRecord) Encode(transcript.Encoded) (model.EncodedItem, error) {
 // A request that no provider accepts is not made, whichever part of it is too large.
 func TestLargeRequests(t *testing.T) {
 	m := &largeRecord{}
-	b := newBound(t, ServeOptions{Models: []model.Model{m}})
+	b := newLimitedClient(t, ServeOptions{Models: []model.Model{m}})
 	item, err := transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "x"}}}.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestLargeRequests(t *testing.T) {
 		t.Error(err)
 	}
 	if !testing.Short() { // larger than any host accepts
-		if err := b.call(&model.Request{System: strings.Repeat("x", hostOps.head)}); err == nil {
+		if err := b.call(&model.Request{System: strings.Repeat("x", hostReadLimits.head)}); err == nil {
 			t.Error("it was sent")
 		}
 	}

@@ -13,8 +13,8 @@ type byteSemaphore struct {
 	freed chan struct{} // closed when bytes are released; nil if no request waits
 }
 
-// maxRoom is the maximum total size of the blobs of running requests, in bytes.
-const maxRoom = 256 << 20
+// maxBlobBytes is the maximum total size of the blobs of running requests, in bytes.
+const maxBlobBytes = 256 << 20
 
 // take waits until n more bytes fit.
 func (r *byteSemaphore) take(ctx context.Context, n int) error {
@@ -23,7 +23,7 @@ func (r *byteSemaphore) take(ctx context.Context, n int) error {
 			return err
 		}
 		r.mu.Lock()
-		if r.used == 0 || r.used+n <= maxRoom {
+		if r.used == 0 || r.used+n <= maxBlobBytes {
 			r.used += n
 			r.mu.Unlock()
 			return nil

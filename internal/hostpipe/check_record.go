@@ -22,15 +22,15 @@ const (
 	maxRecords   = 1 << 20
 	maxBytes     = 2 << 30
 	maxChildren  = 256
-	maxQuestions = 4096
+	maxApprovals = 4096
 )
 
 // maxID is the maximum length of the ids of records and approval requests, in bytes.
 const maxID = 256
 
-// drift is the maximum difference between the container's clock and the host's. The order of lists,
+// maxClockDrift is the maximum difference between the container's clock and the host's. The order of lists,
 // retention and the choice of the latest session depend on the time in the records.
-const drift = time.Hour
+const maxClockDrift = time.Hour
 
 // checkRecord refuses a record that Holdfast never writes, whatever its kind: one whose payload is
 // missing, masked, encrypted or not one line of JSON, and one with an invalid id. It also refuses a
@@ -49,7 +49,7 @@ func (b *limits) checkRecord(id string, r *session.Record) error {
 		return refuse("the payload is not one JSON object on one line")
 	case !isID(r.ID):
 		return refuse("the id is empty, too long, or not plain text")
-	case r.Time.Before(now.Add(-drift)) || r.Time.After(now.Add(drift)):
+	case r.Time.Before(now.Add(-maxClockDrift)) || r.Time.After(now.Add(maxClockDrift)):
 		e := refuse("its time is %s, the host's time is %s", r.Time.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 		e.Hint = "correct the clock of the machine that runs the containers"
 		return e
@@ -79,7 +79,7 @@ func uniqueKeysIn(n *jsontree.Node) error {
 	seen := map[string]bool{}
 	for i := range n.Members {
 		m := &n.Members[i]
-		if key := folded(m.Key); seen[key] {
+		if key := foldKey(m.Key); seen[key] {
 			return fmt.Errorf("duplicate key %.60q", m.Key)
 		} else {
 			seen[key] = true
@@ -96,8 +96,8 @@ func uniqueKeysIn(n *jsontree.Node) error {
 	return nil
 }
 
-// folded returns the same text for all keys that encoding/json treats as equal.
-func folded(key string) string {
+// foldKey returns the same text for all keys that encoding/json treats as equal.
+func foldKey(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
 		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
@@ -107,8 +107,8 @@ func folded(key string) string {
 	}, key)
 }
 
-// spend counts a batch toward the write limits of the process, or refuses it.
-func (b *limits) spend(id string, records []session.Record) error {
+// countRecords counts a batch toward the write limits of the process, or refuses it.
+func (b *limits) countRecords(id string, records []session.Record) error {
 	size := int64(0)
 	for i := range records {
 		size += int64(len(records[i].Payload))
@@ -136,10 +136,10 @@ func (b *limits) spend(id string, records []session.Record) error {
 	return nil
 }
 
-// mayAsk refuses an approval request with a wrong digest, session or id, and requests above the
+// checkApproval refuses an approval request with a wrong digest, session or id, and requests above the
 // limit. It also refuses an id that is in use, because one answer would then apply to both
 // requests.
-func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no func(string) error) error {
+func (b *limits) checkApproval(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	q, err := readPayload[approval.Request](r)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 	case !q.Matches(q.Requests):
 		return no("its digest does not match its content")
 	}
-	known, err := b.questions(ctx, id)
+	known, err := b.approvalSeqs(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -163,17 +163,17 @@ func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 		return nil // a repeated append, which the store compares with the first one
 	case seq != 0:
 		return no("its id is already in use")
-	case b.asked >= maxQuestions:
-		return no(fmt.Sprintf("one turn must not make more than %d requests", maxQuestions))
+	case b.asked >= maxApprovals:
+		return no(fmt.Sprintf("one turn must not make more than %d requests", maxApprovals))
 	}
 	b.asked++
 	known[q.ID] = r.Seq
 	return nil
 }
 
-// mayAnswer refuses an answer that only the host may record: one that allows the call, is
+// checkAnswer refuses an answer that only the host may record: one that allows the call, is
 // attributed to a user, or answers no known request.
-func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no func(string) error) error {
+func (b *limits) checkAnswer(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	a, err := readPayload[approval.Answer](r)
 	switch {
 	case err != nil:
@@ -183,7 +183,7 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 	case a.Via != "" || !isAutomatic(a.Actor):
 		return no("only the host records a user's answer")
 	}
-	known, err := b.questions(ctx, id)
+	known, err := b.approvalSeqs(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -204,9 +204,9 @@ func isAutomatic(by string) bool {
 	return false
 }
 
-// questions returns the seq of each approval request in a session's log, keyed by the id of the
+// approvalSeqs returns the seq of each approval request in a session's log, keyed by the id of the
 // request. The log is read only once, because no other process adds requests meanwhile.
-func (b *limits) questions(ctx context.Context, id string) (map[string]int64, error) {
+func (b *limits) approvalSeqs(ctx context.Context, id string) (map[string]int64, error) {
 	b.mu.Lock()
 	known := b.ids[id]
 	b.mu.Unlock()

@@ -27,11 +27,11 @@ type Client struct {
 	done    chan struct{} // closed when read has returned
 	work    sync.WaitGroup
 
-	mu    sync.Mutex
-	calls map[uint64]*call
-	next  uint64
-	lost  error // why the connection ended
-	left  bool  // closed by this side
+	mu     sync.Mutex
+	calls  map[uint64]*call
+	next   uint64
+	lost   error // why the connection ended
+	closed bool  // closed by this side
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 // Dial returns a client of the [Server] at the other end of rw. It does not wait for the server.
 // [Client.Close] closes rw. If handler is nil, the client rejects requests of the host.
 func Dial(rw io.ReadWriteCloser, handler Handler) *Client {
-	c := &Client{f: frames{rw: rw, in: containerOps, out: hostOps}, handler: handler, done: make(chan struct{}), calls: map[uint64]*call{}}
+	c := &Client{f: frames{rw: rw, in: containerReadLimits, out: hostReadLimits}, handler: handler, done: make(chan struct{}), calls: map[uint64]*call{}}
 	go c.read()
 	return c
 }
@@ -55,7 +55,7 @@ func Dial(rw io.ReadWriteCloser, handler Handler) *Client {
 // return one that wraps [session.ErrClosed].
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.left = true
+	c.closed = true
 	c.mu.Unlock()
 	c.end(session.ErrClosed)
 	<-c.done
@@ -82,7 +82,7 @@ type call struct {
 	op    string
 	mu    sync.Mutex
 	queue []answer
-	bell  chan struct{}
+	ready chan struct{}
 }
 
 type answer struct {
@@ -99,7 +99,7 @@ func (k *call) put(a answer) {
 	k.queue = append(k.queue, a)
 	k.mu.Unlock()
 	select {
-	case k.bell <- struct{}{}:
+	case k.ready <- struct{}{}:
 	default:
 	}
 }
@@ -128,7 +128,7 @@ func (c *Client) read() {
 			break
 		}
 		if a.Op != "" {
-			c.asked(a.reply)
+			c.handleRequest(a.reply)
 			continue
 		}
 		c.mu.Lock()
@@ -151,7 +151,7 @@ func (c *Client) read() {
 	defer c.mu.Unlock()
 	for id, k := range c.calls {
 		delete(c.calls, id)
-		if c.left && k.op != opAppend { // only after an append the caller must know that the outcome is unknown
+		if c.closed && k.op != opAppend { // only after an append the caller must know that the outcome is unknown
 			k.put(answer{err: session.ErrClosed})
 		} else {
 			k.put(answer{err: err})
@@ -159,8 +159,8 @@ func (c *Client) read() {
 	}
 }
 
-// asked handles a request of the host.
-func (c *Client) asked(r reply) {
+// handleRequest handles a request of the host.
+func (c *Client) handleRequest(r reply) {
 	c.work.Go(func() {
 		var err error
 		switch {
@@ -180,7 +180,7 @@ func (c *Client) asked(r reply) {
 
 // start sends a request.
 func (c *Client) start(r *request, blob []byte) (*call, error) {
-	k := &call{op: r.Op, bell: make(chan struct{}, 1)}
+	k := &call{op: r.Op, ready: make(chan struct{}, 1)}
 	c.mu.Lock()
 	if c.lost != nil {
 		defer c.mu.Unlock()
@@ -217,7 +217,7 @@ func (k *call) wait(ctx context.Context, r *request) (answer, error) {
 			return a, a.Error.err()
 		}
 		select {
-		case <-k.bell:
+		case <-k.ready:
 		case <-ctx.Done():
 			return answer{}, ctx.Err()
 		}
@@ -229,8 +229,8 @@ func (c *Client) cancel(id uint64) {
 	_ = c.f.write(&request{ID: id, Op: opCancel}, nil) // if the connection is lost, there is nothing to cancel
 }
 
-// patience is how long a client waits for the outcome of a request that it has canceled.
-const patience = 5 * time.Second
+// cancelWait is how long a client waits for the outcome of a request that it has canceled.
+const cancelWait = 5 * time.Second
 
 // ask sends a request and waits for its single response.
 func (c *Client) ask(ctx context.Context, r *request, blob []byte) (answer, error) {
@@ -255,7 +255,7 @@ func (c *Client) ask(ctx context.Context, r *request, blob []byte) (answer, erro
 // outcome waits for the outcome of a canceled request, so that the caller learns whether records
 // were appended.
 func (c *Client) outcome(ctx context.Context, k *call, r *request) (answer, error) {
-	late, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	late, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWait)
 	defer stop()
 	a, err := k.wait(late, r)
 	if late.Err() != nil && a.ID != r.ID {

@@ -81,7 +81,7 @@ func say(ctx context.Context, m model.Model, texts ...string) (deltas int, answe
 // The host encodes and keeps what it has received: each item is sent once.
 func TestModel(t *testing.T) {
 	n := 0
-	b := newBound(t, ServeOptions{Models: []model.Model{echo{&n}}, Budget: Budget{Effort: "high"}})
+	b := newLimitedClient(t, ServeOptions{Models: []model.Model{echo{&n}}, Budget: Budget{Effort: "high"}})
 	m := b.c.Model(0, echo{}.Info())
 	for _, tt := range []struct {
 		texts []string
@@ -106,7 +106,7 @@ func TestModel(t *testing.T) {
 
 // An interrupted call returns the text so far together with the error.
 func TestModelInterrupted(t *testing.T) {
-	b := newBound(t, ServeOptions{Models: []model.Model{echo{}}, Budget: Budget{Effort: "high"}})
+	b := newLimitedClient(t, ServeOptions{Models: []model.Model{echo{}}, Budget: Budget{Effort: "high"}})
 	ctx, stop := context.WithCancelCause(t.Context())
 	m := b.c.Model(0, echo{}.Info())
 	defer stop(nil)
@@ -270,7 +270,7 @@ func TestAsk(t *testing.T) {
 	var asked approval.Request
 	answer := approval.Answer{Decision: approval.Allow}
 	var fails error
-	b := newBound(t, ServeOptions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
+	b := newLimitedClient(t, ServeOptions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked = q
 		return answer, fails
 	}})

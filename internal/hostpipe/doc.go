@@ -33,8 +33,8 @@
 // The threats, what prevents each of them, and the tests:
 //
 //	threat                                                 defense                  test
-//	write into, read or list other sessions                limits.writable, …       TestOtherSessionsAreRefused, TestSecondFirstRecord
-//	permit, answer, revoke, move, or ask in another's name limits.mayWrite          TestForgedRecords, TestApprovalIDsAreUnique
+//	write into, read or list other sessions                limits.checkWritable, …  TestOtherSessionsAreRefused, TestSecondFirstRecord
+//	permit, answer, revoke, move, or ask in another's name limits.checkKind         TestForgedRecords, TestApprovalIDsAreUnique
 //	hide content, make the log unreadable, forge times     limits.checkRecord       TestInvalidRecords, FuzzRecord
 //	write after the host has lost the session              Server.epoch             TestWriteAfterTakeover
 //	use models beyond the run's budget, or to send data    meter, plainNative       TestBudget, TestNativeForms

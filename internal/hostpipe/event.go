@@ -54,24 +54,24 @@ func unpackEvent(r *request) (event.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errFrame, err)
 	}
-	return safe(event.WithErr(e, r.Error.err())), nil
+	return withoutUnsafeSequences(event.WithErr(e, r.Error.err())), nil
 }
 
-func safe(e event.Event) event.Event {
+func withoutUnsafeSequences(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.TerminalSequences:
 		e.Sequences = slices.DeleteFunc(e.Sequences, func(seq string) bool { return !terminalseq.Safe(seq) })
 		return e
 	case event.SubagentEvent:
-		e.Event = safe(e.Event)
+		e.Event = withoutUnsafeSequences(e.Event)
 		return e
 	}
 	return e
 }
 
-// pass passes an event of the agent to ServeOptions.Event. An item is replaced by the one in the
+// passEvent passes an event of the agent to ServeOptions.Event. An item is replaced by the one in the
 // host's own record.
-func (s *Server) pass(ctx context.Context, r *request) error {
+func (s *Server) passEvent(ctx context.Context, r *request) error {
 	e, err := unpackEvent(r)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Server) recorded(ctx context.Context, id string, e event.Event) (_ even
 		}
 		return of, len(of.Item.JSON), nil
 	case event.SubagentEvent:
-		if err := s.bounds.writable(ctx, of.Session); err != nil {
+		if err := s.limits.checkWritable(ctx, of.Session); err != nil {
 			return nil, 0, err
 		}
 		of.Event, size, err = s.recorded(ctx, of.Session, of.Event)

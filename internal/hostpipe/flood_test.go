@@ -27,7 +27,7 @@ import (
 // serve starts a server that reads its input, and returns how it ended.
 func serve(t *testing.T, r io.Reader, o ServeOptions) (*limitedClient, error) {
 	t.Helper()
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	o.Session, o.Lease = "s", b.log.Lease()
 	s := newServer(&oneWay{Reader: r}, b.sessions, o)
 	return b, s.Serve(t.Context())
@@ -140,7 +140,7 @@ func TestPendingRequestsAreLimited(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	s := newServer(&oneWay{Reader: io.MultiReader(frames...)}, sessions, ServeOptions{Session: "s", Lease: log.Lease()})
-	s.memory.used = maxRoom - 2*size // as if other requests waited
+	s.memory.used = maxBlobBytes - 2*size // as if other requests waited
 	var served sync.WaitGroup
 	served.Go(func() { _ = s.Serve(ctx) })
 	s.appending.Lock()
@@ -167,14 +167,14 @@ func (c counted) Read(b []byte) (int, error) {
 // A process that sends requests and never reads uses a limited number of goroutines, and callers on the host
 // wait for it only as long as they choose.
 func TestProcessThatNeverReads(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	before := runtime.NumGoroutine()
 	inside, host := net.Pipe()
 	s := newServer(host, b.sessions, ServeOptions{Session: "s", Lease: b.log.Lease()})
 	var served sync.WaitGroup
 	var failed error
 	served.Go(func() { failed = s.Serve(context.Background()) })
-	w := frames{rw: inside, out: hostOps}
+	w := frames{rw: inside, out: hostReadLimits}
 	for i := range 2 * maxCalls {
 		if err := w.write(&request{ID: uint64(i + 1), Op: opRead, Session: "s", Range: &wireRange{}}, nil); err != nil {
 			break
@@ -209,7 +209,7 @@ func TestProcessThatNeverReads(t *testing.T) {
 // An approver is asked each request once, and only a few at a time.
 func TestApprovalFlood(t *testing.T) {
 	var asked atomic.Int64
-	b := newBound(t, ServeOptions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
+	b := newLimitedClient(t, ServeOptions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		asked.Add(1)
 		<-ctx.Done()
 		return approval.Answer{}, ctx.Err()
@@ -239,7 +239,7 @@ func TestApprovalFlood(t *testing.T) {
 // Terminal sequences that hooks may not use are removed from the events of the process inside.
 func TestTerminalSequences(t *testing.T) {
 	events := make(chan event.Event, 1)
-	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { events <- e }})
+	b := newLimitedClient(t, ServeOptions{Event: func(e event.Event, _ int) { events <- e }})
 	bell, clip := "\a", "\x1b]52;c;cm0gLXJmIH4=\a"
 	if err := b.c.SendEvent(event.TerminalSequences{Sequences: []string{bell, clip, "\x1b[2J", "\x1b]0;a title\a"}}); err != nil {
 		t.Fatal(err)
@@ -251,10 +251,10 @@ func TestTerminalSequences(t *testing.T) {
 
 // Records beyond the limit of a turn are refused.
 func TestRecordLimitPerTurn(t *testing.T) {
-	b, s := boundServer(t, ServeOptions{})
-	s.bounds.mu.Lock()
-	s.bounds.bytes, s.bounds.children, s.bounds.asked = maxBytes-100, maxChildren, maxQuestions
-	s.bounds.mu.Unlock()
+	b, s := limitedServer(t, ServeOptions{})
+	s.limits.mu.Lock()
+	s.limits.bytes, s.limits.children, s.limits.asked = maxBytes-100, maxChildren, maxApprovals
+	s.limits.mu.Unlock()
 	if err := b.c.Append(t.Context(), "s", b.next("s", session.KindItem, string(item("a", strings.Repeat("x", 200)).Payload), nil)); !errors.Is(err, ErrRefused) {
 		t.Errorf("bytes: %v", err)
 	}

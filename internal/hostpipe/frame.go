@@ -24,11 +24,11 @@ import (
 type frameLimits struct{ head, blob, values int }
 
 var (
-	// hostOps has the limits for frames that the host reads. A head of few bytes can need much
+	// hostReadLimits has the limits for frames that the host reads. A head of few bytes can need much
 	// memory after it is decoded.
-	hostOps = frameLimits{head: 64 << 20, blob: 256 << 20, values: 1 << 17}
-	// containerOps has the limits for frames that the container reads.
-	containerOps = frameLimits{head: 1 << 30, blob: 1 << 30, values: 1 << 30}
+	hostReadLimits = frameLimits{head: 64 << 20, blob: 256 << 20, values: 1 << 17}
+	// containerReadLimits has the limits for frames that the container reads.
+	containerReadLimits = frameLimits{head: 1 << 30, blob: 1 << 30, values: 1 << 30}
 )
 
 var errFrame = errors.New("not a valid frame")
@@ -48,7 +48,7 @@ func (f *frames) write(head any, blob []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(h) > f.out.head || len(blob) > f.out.blob || len(h) > f.out.values && values(h) > f.out.values {
+	if len(h) > f.out.head || len(blob) > f.out.blob || len(h) > f.out.values && estimateValues(h) > f.out.values {
 		return fmt.Errorf("%w: a message of %d MiB is too long", session.ErrInvalid, (len(h)+len(blob))>>20)
 	}
 	buf := make([]byte, 8, 8+len(h))
@@ -82,7 +82,7 @@ func readFrame(r io.Reader, head any, most frameLimits) (blob []byte, err error)
 	if err != nil {
 		return nil, err
 	}
-	if n := values(h); n > most.values {
+	if n := estimateValues(h); n > most.values {
 		return nil, fmt.Errorf("%w: its head has %d values", errFrame, n)
 	}
 	if blob, err = readPart(r, binary.BigEndian.Uint32(lengths[4:]), most.blob); err != nil {
@@ -94,8 +94,8 @@ func readFrame(r io.Reader, head any, most frameLimits) (blob []byte, err error)
 	return blob, nil
 }
 
-// values estimates the number of values in a JSON text.
-func values(b []byte) int {
+// estimateValues estimates the number of values in a JSON text.
+func estimateValues(b []byte) int {
 	n, inside := 1, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -119,7 +119,7 @@ func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
 	b := make([]byte, min(int(n), 64<<10))
 	for got := 0; ; {
 		if _, err := io.ReadFull(r, b[got:]); err != nil {
-			return nil, whole(err)
+			return nil, unexpectedEOF(err)
 		}
 		if got = len(b); got == int(n) {
 			return b, nil
@@ -130,8 +130,8 @@ func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
 	}
 }
 
-// whole converts io.EOF to io.ErrUnexpectedEOF, because the frame is truncated.
-func whole(err error) error {
+// unexpectedEOF converts io.EOF to io.ErrUnexpectedEOF, because the frame is truncated.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

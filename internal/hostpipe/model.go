@@ -70,14 +70,14 @@ func (m *hostModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[mo
 		if r != nil {
 			m.c.drop(r.ID)
 		}
-		yield(nil, m.fault(ctx, err))
+		yield(nil, m.modelError(ctx, err))
 	}
 }
 
 // interrupted waits for the host's partial answer after a cancellation.
 func (m *hostModel) interrupted(ctx context.Context, r *request, k *call, err error) error {
 	m.c.cancel(r.ID)
-	late, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	late, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWait)
 	defer stop()
 	for {
 		a, ended := k.wait(late, r)
@@ -111,8 +111,8 @@ func (m *hostModel) send(req *model.Request) (*request, *call, error) {
 	return r, k, nil
 }
 
-// fault converts an error to a [model.Error].
-func (m *hostModel) fault(ctx context.Context, err error) error {
+// modelError converts an error to a [model.Error].
+func (m *hostModel) modelError(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*model.Error](err)
 	if cause := context.Cause(ctx); cause != nil {
 		cancelled := &model.Error{Kind: model.ErrorCancelled, Provider: m.info.Provider, Err: cause}

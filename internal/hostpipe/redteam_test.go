@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// inStores runs an attack on hosts with several kinds of stores.
-func inStores(t *testing.T, attack func(t *testing.T, b *limitedClient)) {
+// withStores runs an attack on hosts with several kinds of stores.
+func withStores(t *testing.T, attack func(t *testing.T, b *limitedClient)) {
 	for name, open := range map[string]func(t *testing.T) (session.Store, error){
 		"memory": func(*testing.T) (session.Store, error) { return memory.New(), nil },
 		"file":   func(t *testing.T) (session.Store, error) { return file.Open(filepath.Join(t.TempDir(), "s"), nil) },
@@ -38,7 +38,7 @@ func inStores(t *testing.T, attack func(t *testing.T, b *limitedClient)) {
 			if c, ok := store.(interface{ Close() error }); ok {
 				t.Cleanup(func() { _ = c.Close() })
 			}
-			attack(t, boundIn(t, store, ServeOptions{}))
+			attack(t, limitedClientIn(t, store, ServeOptions{}))
 		})
 	}
 }
@@ -117,7 +117,7 @@ func TestInvalidRecords(t *testing.T) {
 		{"a question that cannot be read", `{"id":5}`, record.KindApprovalAsked, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inStores(t, func(t *testing.T, b *limitedClient) {
+			withStores(t, func(t *testing.T, b *limitedClient) {
 				err := b.c.Append(t.Context(), "s", b.next("s", tt.kind, tt.payload, tt.change))
 				if !errors.Is(err, session.ErrInvalid) && !errors.Is(err, ErrRefused) && !errors.Is(err, session.ErrConflict) {
 					t.Errorf("%v", err)
@@ -130,7 +130,7 @@ func TestInvalidRecords(t *testing.T) {
 
 // A record without content, like one that was erased or masked, is refused.
 func TestRecordsWithoutContent(t *testing.T) {
-	inStores(t, func(t *testing.T, b *limitedClient) {
+	withStores(t, func(t *testing.T, b *limitedClient) {
 		for name, change := range map[string]func(*session.Record){
 			"erased": func(r *session.Record) { r.Payload = nil },
 			"masked": func(r *session.Record) { r.Payload, r.Masked = json.RawMessage(`{"turn":"other"}`), true },
@@ -147,7 +147,7 @@ func TestRecordsWithoutContent(t *testing.T) {
 
 // A first record cannot be appended to an existing log, neither another session's nor the own one.
 func TestSecondFirstRecord(t *testing.T) {
-	inStores(t, func(t *testing.T, b *limitedClient) {
+	withStores(t, func(t *testing.T, b *limitedClient) {
 		b.other("x", session.Opened{Project: "p"})
 		b.other("mine", session.Opened{Project: "p", Owner: "s"})
 		for _, id := range []string{"x", "mine", "s"} {
@@ -180,7 +180,7 @@ func TestSecondFirstRecord(t *testing.T) {
 // After the host has lost the session, nothing of the process inside is written, not even kinds that need no
 // lease.
 func TestWriteAfterTakeover(t *testing.T) {
-	inStores(t, func(t *testing.T, b *limitedClient) {
+	withStores(t, func(t *testing.T, b *limitedClient) {
 		old := b.log.Lease().Epoch
 		taken, err := b.sessions.Open(t.Context(), "s", &session.OpenOptions{Takeover: true})
 		if err != nil {
@@ -205,7 +205,7 @@ func TestWriteAfterTakeover(t *testing.T) {
 // A record with a seq beyond the head does not wait until the host fills the gap, which would hide that it
 // follows no record.
 func TestRecordBeyondHead(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	stop := make(chan struct{})
 	var busy sync.WaitGroup
 	for range 2 {
@@ -240,7 +240,7 @@ func TestRecordBeyondHead(t *testing.T) {
 
 // A second approval request with the same ID would be allowed by the answer to the first.
 func TestApprovalIDsAreUnique(t *testing.T) {
-	inStores(t, func(t *testing.T, b *limitedClient) {
+	withStores(t, func(t *testing.T, b *limitedClient) {
 		ask := func(id, command string) approval.Request {
 			req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: command, Cwd: "/work"}
 			return approval.Request{
@@ -275,7 +275,7 @@ func TestApprovalIDsAreUnique(t *testing.T) {
 
 // Unknown operations are refused.
 func TestUnknownOperations(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	for _, op := range []string{"delete", "erase", "trash", "search", "rebuild", "redact", "fork", "rename", "", "APPEND", "submit", "interrupt"} {
 		k, err := b.c.start(&request{Op: op, Session: "s"}, nil)
 		if err != nil {

@@ -36,13 +36,13 @@ type ServeOptions struct {
 
 // Server is the host's side of a connection. Create one with [NewServer].
 type Server struct {
-	f        frames
-	sessions *session.Sessions
-	o        ServeOptions
-	free     bool // if true, any session and lease is allowed, for tests of the store
-	models   []*hostedModel
-	bounds   *limits
-	meter    *meter
+	f         frames
+	sessions  *session.Sessions
+	o         ServeOptions
+	unlimited bool // if true, any session and lease is allowed, for tests of the store
+	models    []*hostedModel
+	limits    *limits
+	meter     *meter
 
 	appending sync.Mutex // one batch at a time
 	memory    byteSemaphore
@@ -51,11 +51,11 @@ type Server struct {
 	work  sync.WaitGroup
 	sends sync.WaitGroup // running goroutines of Submit
 
-	mu     sync.Mutex
-	cancel map[uint64]context.CancelFunc // running requests
-	leases map[string]session.Lease      // of owned sessions
-	asked  map[uint64]chan error         // the host's requests to the process
-	put    map[string]bool               // approval requests already presented
+	mu        sync.Mutex
+	cancel    map[uint64]context.CancelFunc // running requests
+	leases    map[string]session.Lease      // of owned sessions
+	pending   map[uint64]chan error         // the host's requests to the process
+	presented map[string]bool               // approval requests already presented
 	// Numbers of pending approval requests and of watches, which are limited:
 	waiting, watches int
 	next             uint64
@@ -76,10 +76,10 @@ func NewServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions
 
 func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions) *Server {
 	s := &Server{
-		f: frames{rw: rw, in: hostOps, out: containerOps}, sessions: sessions, o: o, pages: make(chan struct{}, maxPages), put: map[string]bool{},
-		cancel: map[uint64]context.CancelFunc{}, leases: map[string]session.Lease{}, asked: map[uint64]chan error{},
+		f: frames{rw: rw, in: hostReadLimits, out: containerReadLimits}, sessions: sessions, o: o, pages: make(chan struct{}, maxPages), presented: map[string]bool{},
+		cancel: map[uint64]context.CancelFunc{}, leases: map[string]session.Lease{}, pending: map[uint64]chan error{},
 	}
-	s.bounds, s.meter = newBounds(sessions, o.Session), newMeter(o.Budget)
+	s.limits, s.meter = newLimits(sessions, o.Session), newMeter(o.Budget)
 	for _, m := range o.Models {
 		s.models = append(s.models, &hostedModel{m: m})
 	}
@@ -113,8 +113,8 @@ func (s *Server) end() {
 	s.ended = true
 	leases := s.leases
 	s.leases = nil
-	for id, ch := range s.asked {
-		delete(s.asked, id)
+	for id, ch := range s.pending {
+		delete(s.pending, id)
 		ch <- ErrLost
 	}
 	s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Server) read(ctx context.Context) error {
 func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 	switch r.Op {
 	case opEvent:
-		return s.pass(ctx, r)
+		return s.passEvent(ctx, r)
 	case opFailed:
 		s.mu.Lock()
 		s.failed = r.Error.err()
@@ -280,7 +280,7 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	}
 	s.next++
 	id := s.next
-	s.asked[id] = ch
+	s.pending[id] = ch
 	s.sends.Add(1)
 	s.mu.Unlock()
 	go func() { // if the process does not read, this ends with the connection
@@ -292,7 +292,7 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 		return err
 	case <-ctx.Done():
 		s.mu.Lock()
-		delete(s.asked, id)
+		delete(s.pending, id)
 		s.mu.Unlock()
 		return ctx.Err()
 	}
@@ -300,8 +300,8 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 
 func (s *Server) replied(r *request) {
 	s.mu.Lock()
-	ch := s.asked[r.ID]
-	delete(s.asked, r.ID)
+	ch := s.pending[r.ID]
+	delete(s.pending, r.ID)
 	s.mu.Unlock()
 	if ch != nil {
 		ch <- r.Error.err()

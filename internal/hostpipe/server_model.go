@@ -53,7 +53,7 @@ func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Mod
 	if w == nil || w.Model < 0 || w.Model >= len(s.models) {
 		return nil, nil, &model.Error{Kind: model.ErrorNotFound, Provider: "host", Message: "unknown model"}
 	}
-	if err := s.meter.fits(w); err != nil {
+	if err := s.meter.checkRequest(w); err != nil {
 		return nil, nil, err
 	}
 	m := s.models[w.Model]
@@ -80,7 +80,7 @@ func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Mod
 		wires, blob = append(wires, wire), blob[size:]
 	}
 	if n := sizeOf(w.System, w.Tools, wires); n > maxRequest {
-		return nil, nil, overBudget("the request of %d MiB is too large", n>>20)
+		return nil, nil, overBudgetError("the request of %d MiB is too large", n>>20)
 	}
 	m.wires = wires
 	return &model.Request{
@@ -93,7 +93,7 @@ func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model
 	sent, got, answered := sizeOf(req.System, req.Tools, req.Messages), 0, false
 	defer func() {
 		if !answered {
-			s.meter.brokenCall(m.Info(), sent, got)
+			s.meter.countBroken(m.Info(), sent, got)
 		}
 	}()
 	for e, err := range m.Stream(ctx, req) {
@@ -101,7 +101,7 @@ func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model
 			return reply{}, nil, err
 		}
 		if a, ok := e.(model.Answer); ok {
-			s.meter.answer(m.Info(), &a, sent, got)
+			s.meter.countAnswer(m.Info(), &a, sent, got)
 			answered = true
 		}
 		d, err := deltaOf(e)

@@ -17,10 +17,10 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 		return &session.Error{Op: "append", Session: r.Session, Err: session.ErrInvalid, Detail: err.Error()}
 	}
 	b := session.Batch{Expect: r.Expect, Epoch: r.Epoch, Records: recs}
-	if s.free {
+	if s.unlimited {
 		return s.sessions.Relay(ctx, r.Session, b)
 	}
-	if err := s.bounds.writable(ctx, r.Session); err != nil {
+	if err := s.limits.checkWritable(ctx, r.Session); err != nil {
 		return err
 	}
 	if b.Epoch, err = s.epoch(r); err != nil {
@@ -28,15 +28,15 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 	}
 	s.appending.Lock() // no other batch must be written between the check and the append
 	defer s.appending.Unlock()
-	err = s.bounds.admit(ctx, r.Session, b)
+	err = s.limits.checkBatch(ctx, r.Session, b)
 	if err == nil {
 		err = s.sessions.Relay(ctx, r.Session, b)
 	}
 	if err != nil {
-		s.bounds.unconfirmed(r.Session)
+		s.limits.forgetHead(r.Session)
 		return err
 	}
-	s.bounds.appended(r.Session, recs[len(recs)-1])
+	s.limits.setHead(r.Session, recs[len(recs)-1])
 	return nil
 }
 
@@ -73,8 +73,8 @@ func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, er
 		return a, nil, refused(opRead, r.Session, "the range is missing")
 	}
 	want := session.Range{After: r.Range.After, Until: r.Range.Until, Reverse: r.Range.Reverse, Limit: r.Range.Limit}
-	if !s.free {
-		if want, err = s.bounds.readable(ctx, r.Session, want); err != nil {
+	if !s.unlimited {
+		if want, err = s.limits.readableRange(ctx, r.Session, want); err != nil {
 			return a, nil, err
 		}
 	}
@@ -101,8 +101,8 @@ func (s *Server) list(ctx context.Context, r *request) (*session.Page, error) {
 	if r.Query == nil {
 		return nil, refused(opList, "", "the query is missing")
 	}
-	if !s.free {
-		if err := s.bounds.listable(ctx, r.Query); err != nil {
+	if !s.unlimited {
+		if err := s.limits.checkQuery(ctx, r.Query); err != nil {
 			return nil, err
 		}
 	}
@@ -119,14 +119,14 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 	if !ok || r.Lease == nil {
 		return nil, &session.Error{Op: "acquire", Session: r.Session, Err: session.ErrUnsupported}
 	}
-	if s.free {
+	if s.unlimited {
 		l, err := leaser.Acquire(ctx, r.Session, *r.Lease, func(held session.Lease) bool { return held.Epoch == r.Steal })
 		return &l, err
 	}
 	if r.Session == s.o.Session {
 		return s.hostLease()
 	}
-	if err := s.bounds.writable(ctx, r.Session); err != nil {
+	if err := s.limits.checkWritable(ctx, r.Session); err != nil {
 		return nil, err
 	}
 	now := s.sessions.Now().UTC()
@@ -165,7 +165,7 @@ func (s *Server) renew(ctx context.Context, r *request) error {
 	if !ok || r.Lease == nil {
 		return &session.Error{Op: "renew", Session: r.Session, Err: session.ErrUnsupported}
 	}
-	if s.free {
+	if s.unlimited {
 		return leaser.Renew(ctx, r.Session, *r.Lease)
 	}
 	fenced := &session.Error{Op: "renew", Session: r.Session, Err: session.ErrFenced}
@@ -191,7 +191,7 @@ func (s *Server) release(ctx context.Context, r *request) error {
 	if !ok || r.Lease == nil {
 		return &session.Error{Op: "release", Session: r.Session, Err: session.ErrUnsupported}
 	}
-	if s.free {
+	if s.unlimited {
 		return leaser.Release(ctx, r.Session, *r.Lease)
 	}
 	s.mu.Lock()
@@ -212,8 +212,8 @@ func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
 	if !ok {
 		return nil, &session.Error{Op: "held", Session: r.Session, Err: session.ErrUnsupported}
 	}
-	if !s.free {
-		if err := s.bounds.writable(ctx, r.Session); err != nil {
+	if !s.unlimited {
+		if err := s.limits.checkWritable(ctx, r.Session); err != nil {
 			return nil, err
 		}
 	}
@@ -223,15 +223,15 @@ func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
 // recover repairs a session that the main session owns. The host has already repaired the main
 // session.
 func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, error) {
-	if !s.free {
-		if err := s.bounds.writable(ctx, r.Session); err != nil || r.Session == s.o.Session {
+	if !s.unlimited {
+		if err := s.limits.checkWritable(ctx, r.Session); err != nil || r.Session == s.o.Session {
 			return nil, err
 		}
 	}
 	s.mu.Lock()
 	_, held := s.leases[r.Session]
 	s.mu.Unlock()
-	if !s.free && !held {
+	if !s.unlimited && !held {
 		return nil, &session.Error{Op: opRecover, Session: r.Session, Err: session.ErrFenced, Detail: "the session is not open on this connection"}
 	}
 	if recoverer, ok := session.As[session.Recoverer](s.sessions.Store()); ok {
@@ -241,8 +241,8 @@ func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, er
 }
 
 func (s *Server) watch(ctx context.Context, r *request) error {
-	if !s.free {
-		if err := s.bounds.writable(ctx, r.Session); err != nil {
+	if !s.unlimited {
+		if err := s.limits.checkWritable(ctx, r.Session); err != nil {
 			return err
 		}
 		s.mu.Lock()
@@ -275,14 +275,14 @@ func (s *Server) reserveRequest(id string) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.put[id]:
+	case s.presented[id]:
 		return nil, refused(opAsk, s.o.Session, "request "+id+" was already presented")
 	case s.waiting >= maxPending:
 		return nil, refused(opAsk, s.o.Session, fmt.Sprintf("%d requests are already pending", maxPending))
-	case len(s.put) >= 2*maxQuestions:
+	case len(s.presented) >= 2*maxApprovals:
 		return nil, refused(opAsk, s.o.Session, "too many requests were presented")
 	}
-	s.put[id] = true
+	s.presented[id] = true
 	s.waiting++
 	return func() {
 		s.mu.Lock()

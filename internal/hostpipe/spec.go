@@ -52,7 +52,7 @@ func ReadSpec(r io.Reader) (*Spec, error) {
 	if err := d.Decode(&s); err != nil {
 		var old struct{ Version int }
 		if json.Unmarshal(b, &old) == nil && old.Version != SpecVersion {
-			return nil, otherVersion(old.Version)
+			return nil, versionError(old.Version)
 		}
 		return nil, fmt.Errorf("%w: %w", errSpec, err)
 	}
@@ -60,7 +60,7 @@ func ReadSpec(r io.Reader) (*Spec, error) {
 	case d.More():
 		return nil, fmt.Errorf("%w: unexpected data after it", errSpec)
 	case s.Version != SpecVersion:
-		return nil, otherVersion(s.Version)
+		return nil, versionError(s.Version)
 	case s.Session == "" || s.Run.Cwd == "" || len(s.Models) == 0:
 		return nil, fmt.Errorf("%w: session, run.cwd and models are required", errSpec)
 	}
@@ -69,7 +69,7 @@ func ReadSpec(r io.Reader) (*Spec, error) {
 
 var errSpec = fmt.Errorf("%w: invalid run spec", errFrame)
 
-func otherVersion(v int) error {
+func versionError(v int) error {
 	return &remoteError{
 		text: fmt.Sprintf("the host sent run spec version %d, this program reads version %d", v, SpecVersion),
 		hint: "rebuild the workspace's image: holdfast workspace image build", is: errSpec,

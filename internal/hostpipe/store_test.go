@@ -24,7 +24,7 @@ func connect(t testing.TB, sessions *session.Sessions, h Handler, free bool, o S
 	t.Helper()
 	inside, host := net.Pipe()
 	s := newServer(host, sessions, o)
-	s.free = free
+	s.unlimited = free
 	ctx, stop := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() { _ = s.Serve(ctx) })

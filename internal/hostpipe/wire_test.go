@@ -27,11 +27,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// over sends an error through a frame.
-func over(t *testing.T, err error) error {
+// roundTrip sends an error through a frame.
+func roundTrip(t *testing.T, err error) error {
 	t.Helper()
 	var b pipe
-	f := frames{rw: &b, in: containerOps, out: containerOps}
+	f := frames{rw: &b, in: containerReadLimits, out: containerReadLimits}
 	if werr := f.write(&reply{ID: 1, Error: toWire(err)}, nil); werr != nil {
 		t.Fatal(werr)
 	}
@@ -50,28 +50,28 @@ func (*pipe) Close() error { return nil }
 func TestErrors(t *testing.T) {
 	for code, is := range errorCodes {
 		for _, err := range []error{is, fmt.Errorf("agent: %w", is), &session.Error{Op: "append", Session: "s", Seq: 7, Detail: "d", Hint: "h", Err: is}} {
-			got := over(t, err)
+			got := roundTrip(t, err)
 			if !errors.Is(got, is) || got.Error() != err.Error() || session.Hint(got) != session.Hint(err) {
 				t.Errorf("%s: %v came as %v, hint %q", code, err, got, session.Hint(got))
 			}
 		}
 	}
-	if got := over(t, nil); got != nil {
+	if got := roundTrip(t, nil); got != nil {
 		t.Errorf("no error came as %v", got)
 	}
 	lease := session.Lease{Epoch: 9, Holder: session.Holder{ID: "h", PID: 4}}
-	if busy, ok := errors.AsType[*session.BusyError](over(t, &session.BusyError{Session: "s", Lease: lease})); !ok || busy.Lease != lease || busy.Session != "s" {
+	if busy, ok := errors.AsType[*session.BusyError](roundTrip(t, &session.BusyError{Session: "s", Lease: lease})); !ok || busy.Lease != lease || busy.Session != "s" {
 		t.Errorf("a busy session came as %+v", busy)
 	}
 	part := transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "half"}}}
 	sent := &model.Error{
 		Kind: model.ErrorRateLimit, Provider: "p", Status: 429, RetryAfter: 3 * time.Second, Message: "slow down", Retry: new(false), Usage: &transcript.Usage{Input: 7}, Cost: new(0.25), Partial: &part, Err: context.DeadlineExceeded,
 	}
-	me, ok := errors.AsType[*model.Error](over(t, sent))
+	me, ok := errors.AsType[*model.Error](roundTrip(t, sent))
 	if !ok || me.Error() != sent.Error() || me.RetryAfter != sent.RetryAfter || me.Partial.Text() != "half" || !errors.Is(me, context.DeadlineExceeded) || me.Retryable() || !me.Unavailable() || me.Usage == nil || me.Usage.Input != 7 || me.Cost == nil || *me.Cost != 0.25 {
 		t.Errorf("a model's error came as %+v", me)
 	}
-	he, ok := errors.AsType[*event.Error](over(t, &event.Error{HookEvent: string(hook.Stop), Hook: "b", HookReason: "r"}))
+	he, ok := errors.AsType[*event.Error](roundTrip(t, &event.Error{HookEvent: string(hook.Stop), Hook: "b", HookReason: "r"}))
 	if !ok || *he != (event.Error{HookEvent: string(hook.Stop), Hook: "b", HookReason: "r"}) {
 		t.Errorf("a hook's error came as %+v", he)
 	}
@@ -141,7 +141,7 @@ func TestEvents(t *testing.T) {
 // An event of an item contains the host's record, whatever the process inside sends.
 func TestItemsFromHostModels(t *testing.T) {
 	events := make(chan event.Event, 10)
-	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { events <- e }})
+	b := newLimitedClient(t, ServeOptions{Event: func(e event.Event, _ int) { events <- e }})
 	recs, err := b.open().Append(t.Context(), item("a", "hello"))
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestSpec(t *testing.T) {
 // Frames of any bytes make the reader return an error at worst.
 func FuzzFrame(f *testing.F) {
 	var p pipe
-	frame := frames{rw: &p, in: hostOps, out: hostOps}
+	frame := frames{rw: &p, in: hostReadLimits, out: hostReadLimits}
 	recs := []session.Record{{Seq: 1, ID: "a", Kind: session.KindItem, Payload: json.RawMessage(`{}`)}, {Seq: 2, Kind: session.KindItem}}
 	heads, blob := pack(recs)
 	if err := frame.write(&request{ID: 1, Op: opAppend, Session: "s", Records: heads}, blob); err != nil {
@@ -216,7 +216,7 @@ func FuzzFrame(f *testing.F) {
 		r := bytes.NewReader(b)
 		for {
 			var q request
-			blob, err := readFrame(r, &q, hostOps)
+			blob, err := readFrame(r, &q, hostReadLimits)
 			if err != nil {
 				return
 			}
@@ -248,14 +248,14 @@ func FuzzServer(f *testing.F) {
 		{ID: 1, Op: "no"},
 	} {
 		var p pipe
-		frame := frames{rw: &p, in: hostOps, out: hostOps}
+		frame := frames{rw: &p, in: hostReadLimits, out: hostReadLimits}
 		if err := frame.write(&r, nil); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(p.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		bd := newBound(t, ServeOptions{Models: []model.Model{echo{}}})
+		bd := newLimitedClient(t, ServeOptions{Models: []model.Model{echo{}}})
 		s := newServer(&oneWay{Reader: bytes.NewReader(b)}, bd.sessions, ServeOptions{Session: "s", Lease: bd.log.Lease(), Models: []model.Model{echo{}}})
 		_ = s.Serve(t.Context())
 		if r, err := bd.sessions.Verify(t.Context(), "s"); err != nil || !r.OK() {
@@ -301,7 +301,7 @@ func FuzzRecord(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
-		b := newBound(t, ServeOptions{})
+		b := newLimitedClient(t, ServeOptions{})
 		k := session.Kind(record.Kinds()[int(kind)%len(record.Kinds())])
 		err := b.c.Append(t.Context(), "s", b.next("s", k, string(payload), nil))
 		m, failed := b.sessions.Get(t.Context(), "s")

@@ -10,12 +10,12 @@ import (
 // Escape makes text from outside the program safe for a terminal. Control characters, invisible
 // characters and characters that change the writing direction are written as escapes such as \x1b
 // or \u202e. Newlines, tabs and the joiners of some scripts and emoji are kept.
-func Escape(s string) string { return filter(s, false) }
+func Escape(s string) string { return escapeControls(s, false) }
 
 // EscapeStrict is [Escape] for text that a user must judge: it keeps no invisible character.
-func EscapeStrict(s string) string { return filter(s, true) }
+func EscapeStrict(s string) string { return escapeControls(s, true) }
 
-func filter(s string, strict bool) string {
+func escapeControls(s string, strict bool) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return isControl(r, strict) || r == utf8.RuneError }) {
 		return s
 	}

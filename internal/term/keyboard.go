@@ -12,11 +12,11 @@ import (
 // Keyboard reads what the user types, one key or one line at a time. Input that was typed before a
 // question was on the screen is discarded, because it cannot be the answer to that question.
 type Keyboard struct {
-	in    io.Reader
-	tty   *os.File  // nil if single keys are not available; then the user must press Enter after every key
-	typed chan byte // nil before the first read; closed at the end of the input
-	taken chan struct{}
-	again func() // function that shows the question again, or nil
+	in        io.Reader
+	tty       *os.File  // nil if single keys are not available; then the user must press Enter after every key
+	typed     chan byte // nil before the first read; closed at the end of the input
+	taken     chan struct{}
+	showAgain func() // function that shows the question again, or nil
 }
 
 // NewKeyboard returns a keyboard that reads in.
@@ -86,8 +86,8 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 				return 0, false, err
 			}
 			k.flush()
-			if k.again != nil {
-				k.again()
+			if k.showAgain != nil {
+				k.showAgain()
 			}
 			continue
 		}

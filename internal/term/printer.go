@@ -13,10 +13,10 @@ import (
 type Printer struct {
 	Style
 
-	w        io.Writer
-	screen   *screen
-	progress *Progress
-	front    bool // true if it prints a question: its output does not wait for the answer
+	w         io.Writer
+	screen    *screen
+	progress  *Progress
+	prompting bool // true if it prints a question: its output does not wait for the answer
 }
 
 // screen is the state that printers of the same screen share.
@@ -63,7 +63,7 @@ func (p *Printer) put(write func() error) error {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
 	switch {
-	case !p.screen.asking || p.front:
+	case !p.screen.asking || p.prompting:
 		p.progress.erase()
 		return write()
 	case len(p.screen.held) < MaxBuffered:

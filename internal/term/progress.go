@@ -45,7 +45,7 @@ func (p *Progress) Show(what string) {
 	p.what, p.since, p.quiet = what, now, now.Add(progressDelay)
 	if what != "" && p.quit == nil {
 		p.quit = make(chan struct{})
-		p.done.Go(p.turn)
+		p.done.Go(p.animate)
 	}
 }
 
@@ -60,7 +60,7 @@ func (p *Progress) Detail(detail func() string) {
 	p.detail = detail
 }
 
-func (p *Progress) turn() {
+func (p *Progress) animate() {
 	tick := time.NewTicker(progressPeriod)
 	defer tick.Stop()
 	for i := 0; ; i++ {

@@ -21,7 +21,7 @@ type Prompter struct {
 // NewPrompter returns a prompter that reads keys and prints to the screen of out.
 func NewPrompter(keys *Keyboard, out *Printer) *Prompter {
 	front := *out
-	front.front = true
+	front.prompting = true
 	return &Prompter{Out: &front, keys: keys}
 }
 
@@ -59,7 +59,7 @@ func (p *Prompter) Flush() { p.keys.flush() }
 // Key waits for one key. For any input other than a single key it returns 0. ok is false at the end
 // of input; the error is the cause of ctx.
 func (p *Prompter) Key(ctx context.Context) (key byte, ok bool, err error) {
-	p.keys.again = func() {
+	p.keys.showAgain = func() {
 		p.Out.EndLine()
 		if p.asked != nil {
 			p.asked()

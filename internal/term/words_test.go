@@ -37,7 +37,7 @@ func TestWords(t *testing.T) {
 }
 
 // What is quoted comes back from a shell as it was.
-func TestQuoteArg(t *testing.T) {
+func TestQuote(t *testing.T) {
 	for _, s := range []string{"plain", "", "two words", "it's", "$HOME `id`", "a;b", "sqlite:/tmp/x.db", "ünï", "-n", "*"} {
 		out, err := exec.Command("/bin/sh", "-c", "printf %s "+Quote(s)).Output()
 		if err != nil || string(out) != s {

@@ -105,7 +105,7 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	if err != nil {
 		return nil, err
 	}
-	w.place(s, &o.Options.Session)
+	w.assignSession(s, &o.Options.Session)
 	r := &runner{w: w, slug: slug, ephemeral: o.Ephemeral, env: env}
 	if s.Agent.Kind == KindHoldfast {
 		return w.builtinAgent(s, r, o)
@@ -113,9 +113,9 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	return w.newVendorAgent(s, r, o)
 }
 
-// place assigns a new session to the workspace. If the latest session is to be resumed, it selects
+// assignSession assigns a new session to the workspace. If the latest session is to be resumed, it selects
 // the latest one of the workspace.
-func (w *Workspaces) place(s *Settings, o *session.RestoreOptions) {
+func (w *Workspaces) assignSession(s *Settings, o *session.RestoreOptions) {
 	project := s.SessionProject()
 	o.Opened.Project, o.Opened.CWD, o.Opened.GitBranch = project, w.dirs(s).Project, ""
 	if o.ContinueRecent {

@@ -90,7 +90,7 @@ func newEngineEnv(t *testing.T) *engineEnv {
 	t.Helper()
 	e := testEngine(t)
 	image := agentImage(t, e) // removed after the containers that use it
-	x := &engineEnv{e: e, w: spaces(t, e, t.TempDir()), sessions: session.New(memory.New(), nil)}
+	x := &engineEnv{e: e, w: newWorkspaces(t, e, t.TempDir()), sessions: session.New(memory.New(), nil)}
 	set, err := x.w.Create(t.Context(), Settings{
 		Slug: "blog", Image: image, Agent: AgentSpec{Kind: KindClaude}, Credentials: []string{"MADE_UP_KEY"},
 		Limits: Limits{Memory: 256 << 20, PIDs: 256},
@@ -113,8 +113,8 @@ func (x *engineEnv) agent(t *testing.T, id string, o agent.Options) *Agent {
 	return a
 }
 
-// turnOf runs one turn and returns its result and the approval requests.
-func turnOf(t *testing.T, a *Agent, text string) event.Result {
+// runTurn runs one turn and returns its result.
+func runTurn(t *testing.T, a *Agent, text string) event.Result {
 	t.Helper()
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: text}) {
 		if err != nil {
@@ -147,7 +147,7 @@ func TestAgentInContainer(t *testing.T) {
 		asked = append(asked, q.Requests...)
 		return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 	}}})
-	if r := turnOf(t, a, "run touch /work/made"); r.Reason != event.ReasonCompleted {
+	if r := runTurn(t, a, "run touch /work/made"); r.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", r)
 	}
 	project := x.w.dirs(x.set).Project
@@ -166,7 +166,7 @@ func TestAgentInContainer(t *testing.T) {
 	if err := x.e.Remove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if r := turnOf(t, a, "say again"); r.Reason != event.ReasonCompleted || r.Text != "again" {
+	if r := runTurn(t, a, "say again"); r.Reason != event.ReasonCompleted || r.Text != "again" {
 		t.Fatalf("%+v", r)
 	}
 	calls := x.calls(t)
@@ -182,7 +182,7 @@ func TestAgentInContainer(t *testing.T) {
 	if err := errors.Join(os.Rename(file, file+"2"), os.Symlink("/etc/passwd", file)); err != nil {
 		t.Fatal(err)
 	}
-	if r := turnOf(t, a, "say more"); r.Reason != event.ReasonCompleted {
+	if r := runTurn(t, a, "say more"); r.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", r)
 	}
 	if last := x.calls(t)[2]; hasArg(last, "--resume") || !strings.Contains(last.Text, "<conversation_history>") {
@@ -212,7 +212,7 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 		}
 	}()
 	<-working
-	r := turnOf(t, hungry, "eat 400")
+	r := runTurn(t, hungry, "eat 400")
 	if r.Reason != event.ReasonFailed || !errors.Is(r.Err, ErrOutOfMemory) || !strings.Contains(r.Err.Error(), "ran out of memory") {
 		t.Errorf("%+v", r)
 	}
@@ -225,7 +225,7 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 	if got := <-ended; got.Reason != event.ReasonInterrupted || got.Text != "working" {
 		t.Errorf("%+v", got)
 	}
-	if r := turnOf(t, hungry, "say on"); r.Reason != event.ReasonCompleted {
+	if r := runTurn(t, hungry, "say on"); r.Reason != event.ReasonCompleted {
 		t.Errorf("%+v", r)
 	}
 }
@@ -241,7 +241,7 @@ func TestEphemeralAgent(t *testing.T) {
 	}
 	defer a.Close()
 	for _, text := range []string{"say one", "say two"} {
-		if r := turnOf(t, a, text); r.Reason != event.ReasonCompleted {
+		if r := runTurn(t, a, text); r.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", r)
 		}
 	}

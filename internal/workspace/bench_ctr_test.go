@@ -7,8 +7,8 @@ import "testing"
 func BenchmarkEnsureRunning(b *testing.B) {
 	e := testEngine(b)
 	image := testImage(b, e, "1")
-	w := spaces(b, e, b.TempDir())
-	space(b, w, "blog", image)
+	w := newWorkspaces(b, e, b.TempDir())
+	createSmall(b, w, "blog", image)
 	ensure(b, w, "blog")
 	for b.Loop() {
 		c, err := w.Ensure(b.Context(), "blog")
@@ -24,8 +24,8 @@ func BenchmarkEnsureRunning(b *testing.B) {
 func BenchmarkEnsureAbsent(b *testing.B) {
 	e := testEngine(b)
 	image := testImage(b, e, "1")
-	w := spaces(b, e, b.TempDir())
-	space(b, w, "blog", image)
+	w := newWorkspaces(b, e, b.TempDir())
+	createSmall(b, w, "blog", image)
 	for b.Loop() {
 		c, err := w.Ensure(b.Context(), "blog")
 		if err != nil {
@@ -44,8 +44,8 @@ func BenchmarkEnsureAbsent(b *testing.B) {
 func BenchmarkExec(b *testing.B) {
 	e := testEngine(b)
 	image := testImage(b, e, "1")
-	w := spaces(b, e, b.TempDir())
-	space(b, w, "blog", image)
+	w := newWorkspaces(b, e, b.TempDir())
+	createSmall(b, w, "blog", image)
 	ensure(b, w, "blog")
 	for b.Loop() {
 		output(b, w, "blog", "say", "hello")

@@ -32,7 +32,7 @@ type builtinAgent struct {
 	turns sync.Mutex // Run, Start and Close hold this lock
 
 	emitted bool    // true if SessionOpened was emitted; guarded by turns
-	usage   int64   // seq of the last record that was searched for a mode change; guarded by turns
+	modeSeq int64   // seq of the last record that was searched for a mode change; guarded by turns
 	spent   float64 // cost of the run so far, in US dollars; guarded by turns
 
 	mu      sync.Mutex // guards the fields below
@@ -151,8 +151,8 @@ func (a *builtinAgent) start(ctx context.Context) (event.SessionOpened, error) {
 		}
 	}
 	a.log, a.opened, a.id = r.Log, opened, opened.ID
-	if a.usage == 0 {
-		a.usage = r.Log.Head()
+	if a.modeSeq == 0 {
+		a.modeSeq = r.Log.Head()
 	}
 	if r.State.Mode != "" && a.o.Spec.Run.Permissions.Mode == "" {
 		a.mode = policy.Mode(r.State.Mode)
@@ -171,15 +171,15 @@ func (a *builtinAgent) recordMode(ctx context.Context, r *session.Restored) erro
 	return err
 }
 
-// modeNow returns the mode for the next turn. This is the mode that any caller has set since the
+// currentMode returns the mode for the next turn. This is the mode that any caller has set since the
 // session was opened here, or else the requested mode. Without this, the process of each turn would
 // take the requested mode for a new request.
-func (a *builtinAgent) modeNow(ctx context.Context) (string, error) {
-	for r, err := range a.o.Sessions.Records(ctx, a.SessionID(), session.Range{After: a.usage}) {
+func (a *builtinAgent) currentMode(ctx context.Context) (string, error) {
+	for r, err := range a.o.Sessions.Records(ctx, a.SessionID(), session.Range{After: a.modeSeq}) {
 		if err != nil {
 			return "", err
 		}
-		a.usage = r.Seq
+		a.modeSeq = r.Seq
 		if r.Kind != record.KindPolicyChanged || r.Payload == nil {
 			continue
 		}
@@ -216,7 +216,7 @@ func (a *builtinAgent) Run(ctx context.Context, input ...transcript.Part) iter.S
 			}
 			if listening && !yield(e, nil) {
 				listening = false
-				stop(errLeft)
+				stop(errReaderStopped)
 			}
 		}
 		res, err := a.turn(ctx, stop, emit, input)
@@ -230,7 +230,7 @@ func (a *builtinAgent) Run(ctx context.Context, input ...transcript.Part) iter.S
 	}
 }
 
-var errLeft = errors.New("the caller stopped reading events")
+var errReaderStopped = errors.New("the caller stopped reading events")
 
 // Submit is [agent.Agent.Submit], for the current turn.
 func (a *builtinAgent) Submit(ctx context.Context, input ...transcript.Part) error {
@@ -368,14 +368,14 @@ func (a *builtinAgent) Close() error {
 	a.turns.Lock()
 	defer a.turns.Unlock()
 	if a.log == nil {
-		return a.leaveMarker()
+		return a.createEmptySession()
 	}
 	return a.log.Close()
 }
 
-// leaveMarker creates an empty session if the caller has chosen the session's id and no turn has
+// createEmptySession creates an empty session if the caller has chosen the session's id and no turn has
 // opened the session.
-func (a *builtinAgent) leaveMarker() error {
+func (a *builtinAgent) createEmptySession() error {
 	o := a.o.Session.Opened
 	if o.SessionID = a.o.Session.SessionID; o.SessionID == "" || a.opened.ID != "" {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// seen counts what observers receive.
-type seen struct {
+// countingObserver counts what observers receive.
+type countingObserver struct {
 	models int
 	usd    float64
 	turns  int
 }
 
-func (s *seen) Observe(session string, e event.Event) {
+func (s *countingObserver) Observe(session string, e event.Event) {
 	switch e := e.(type) {
 	case event.ModelFinished:
 		s.models++
@@ -33,7 +33,7 @@ func TestBuiltinBudgetExceeded(t *testing.T) {
 	t.Parallel()
 	h := newBuiltinEnv(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")
 	h.o.Spec.Run.Limits.MaxBudgetUSD = 1
-	s := &seen{}
+	s := &countingObserver{}
 	h.o.Observers = []agent.LoopObserver{s}
 	_, res := h.run(t.Context(), h.agent(), "go", nil)
 	if res.Reason != event.ReasonBudget || res.RunCostUSD != 2 || res.BudgetUSD != 1 || res.Text != "a dear answer" {

@@ -16,18 +16,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// contained returns the built-in agent in a container.
-type contained struct {
+// builtinContainer is the built-in agent in a container.
+type builtinContainer struct {
 	t        *testing.T
 	w        *Workspaces
 	sessions *session.Sessions
 	a        *Agent
 }
 
-func newContained(t *testing.T, image, play string, mode string, ask func(context.Context, approval.Request) (approval.Answer, error)) *contained {
+func newBuiltinContainer(t *testing.T, image, play string, mode string, ask func(context.Context, approval.Request) (approval.Answer, error)) *builtinContainer {
 	t.Helper()
-	c := &contained{t: t, w: spaces(t, testimage.Engine(t), t.TempDir()), sessions: session.New(memory.New(), nil)}
-	s := space(t, c.w, "own", image)
+	c := &builtinContainer{t: t, w: newWorkspaces(t, testimage.Engine(t), t.TempDir()), sessions: session.New(memory.New(), nil)}
+	s := createSmall(t, c.w, "own", image)
 	if s.Agent.Kind != KindHoldfast {
 		t.Fatalf("the workspace's agent is %+v", s.Agent)
 	}
@@ -44,7 +44,7 @@ func newContained(t *testing.T, image, play string, mode string, ask func(contex
 	return c
 }
 
-func (c *contained) turn(text string, look func(event.Event)) *event.Result {
+func (c *builtinContainer) turn(text string, look func(event.Event)) *event.Result {
 	c.t.Helper()
 	for e, err := range c.a.Run(c.t.Context(), transcript.Text{Text: text}) {
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *contained) turn(text string, look func(event.Event)) *event.Result {
 // The built-in agent works on the project in the container: it asks for approval, its log is on the host, and
 // the next turn works after the container was killed during a tool call.
 func TestBuiltinInContainer(t *testing.T) {
-	c := newContained(t, testimage.Scratch(t), `
+	c := newBuiltinContainer(t, testimage.Scratch(t), `
 steps:
   - tool_uses: [{tool: Write, input: {file_path: /work/made.txt, content: "made inside"}}]
   - text: "{{last_result}}"
@@ -90,10 +90,10 @@ steps:
 	if res := c.turn("list", nil); !strings.Contains(strings.ToLower(res.Text), "bash") || res.Reason != event.ReasonCompleted {
 		t.Errorf("in an image without a shell: %+v", res)
 	}
-	c.verified()
+	c.checkLog()
 }
 
-func (c *contained) verified() {
+func (c *builtinContainer) checkLog() {
 	c.t.Helper()
 	if r, err := c.sessions.Verify(c.t.Context(), "s"); err != nil || !r.OK() {
 		c.t.Errorf("%+v %v", r, err)
@@ -103,7 +103,7 @@ func (c *contained) verified() {
 // Commands are also confined in the container. If it is killed during a command, the outcome is unknown, and
 // the next turn gets that information.
 func TestBuiltinCommandsInContainer(t *testing.T) {
-	c := newContained(t, testimage.Debian(t), `
+	c := newBuiltinContainer(t, testimage.Debian(t), `
 steps:
   - tool_uses: [{tool: Bash, input: {command: "id -u; echo in > /work/in.txt; echo out > /home/agent/out.txt; cat /work/in.txt; ls /run/holdfast"}}]
   - text: "{{last_result}}"
@@ -135,5 +135,5 @@ steps:
 	if last == nil || last.Text != "I know that I do not know." {
 		t.Errorf("the next result is %+v", last)
 	}
-	c.verified()
+	c.checkLog()
 }

@@ -24,19 +24,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// counting is a model that has commands run one after the other, none twice. Like a model, it only uses the
+// countingModel is a model that has commands run one after the other, none twice. Like a model, it only uses the
 // transcript.
-type counting struct{ commands int }
+type countingModel struct{ commands int }
 
-func (counting) Info() model.Info {
+func (countingModel) Info() model.Info {
 	return model.Info{Provider: "test", Model: "counting", API: "test"}
 }
 
-func (counting) Encode(e transcript.Encoded) (model.EncodedItem, error) {
+func (countingModel) Encode(e transcript.Encoded) (model.EncodedItem, error) {
 	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
 
-func (c counting) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (c countingModel) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		n := 1
 		for _, m := range req.Messages {
@@ -65,7 +65,7 @@ func TestBuiltinKilledAnywhere(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			h := newBuiltinEnv(t, "steps: [{text: never}]\n")
-			h.o.Models = []model.Model{counting{commands}}
+			h.o.Models = []model.Model{countingModel{commands}}
 			store, err := sqlite.Open(filepath.Join(t.TempDir(), "s.db"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -79,12 +79,12 @@ func TestBuiltinKilledAnywhere(t *testing.T) {
 				if turn > 3*commands {
 					t.Fatal("it does not come to its end")
 				}
-				if done := h.goOn(rnd, seen, len(seen) == 0, ends < 4); done {
+				if done := h.runAndKill(rnd, seen, len(seen) == 0, ends < 4); done {
 					break
 				}
 				ends++
 			}
-			h.verified()
+			h.checkLog()
 			h.ranOnce(commands)
 			have := strings.Join(h.ids(), " ")
 			for id := range seen {
@@ -96,8 +96,8 @@ func TestBuiltinKilledAnywhere(t *testing.T) {
 	}
 }
 
-// goOn runs a turn of a new agent, and kills something during it. It reports whether the turn was completed.
-func (h *builtinEnv) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) bool {
+// runAndKill runs a turn of a new agent, and kills something during it. It reports whether the turn was completed.
+func (h *builtinEnv) runAndKill(rnd *rand.Rand, seen map[string]bool, first, harm bool) bool {
 	h.t.Helper()
 	a, err := newBuiltin(h.o)
 	if err != nil {

@@ -22,11 +22,11 @@ var errFlood = errors.New("it sent events faster than they were read")
 // push queues an event. It is called on the goroutine that reads from the connection.
 func (t *builtinTurn) push(e event.Event, size int) {
 	t.mu.Lock()
-	if !t.over {
+	if !t.overflowed {
 		t.queue, t.size = append(t.queue, e), t.size+size
 	}
-	full := (len(t.queue) > maxQueue || t.size > maxQueueSize) && !t.over
-	t.over = t.over || full
+	full := (len(t.queue) > maxQueue || t.size > maxQueueSize) && !t.overflowed
+	t.overflowed = t.overflowed || full
 	t.mu.Unlock()
 	if full { // either no one reads the events, or the process sends too many
 		_ = t.p.Channel().Close()
@@ -78,16 +78,16 @@ func (t *builtinTurn) show(e event.Event) {
 		t.emit(e)
 		return
 	case event.PolicyChanged:
-		if !t.a.changed(e.Change.Mode) {
+		if !t.a.recordReportedMode(e.Change.Mode) {
 			return
 		}
 	}
 	t.emit(e)
 }
 
-// changed records a mode that the process in the container reports. It returns false if only the
+// recordReportedMode records a mode that the process in the container reports. It returns false if only the
 // host may set this mode and the host has not set it.
-func (a *builtinAgent) changed(m policy.Mode) bool {
+func (a *builtinAgent) recordReportedMode(m policy.Mode) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if m == "" || m == a.mode {

@@ -27,8 +27,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// plain is a process outside a container.
-type plain struct {
+// hostProcess is a process outside a container.
+type hostProcess struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	stdout  io.Reader
@@ -39,13 +39,15 @@ type plain struct {
 	err     error
 }
 
-func (p *plain) Stdin() io.WriteCloser       { return p.stdin }
-func (p *plain) Stdout() io.Reader           { return p.stdout }
-func (p *plain) Stderr() string              { return "" }
-func (p *plain) Channel() io.ReadWriteCloser { return p.channel }
-func (p *plain) Close() error                { return errors.Join(p.Kill(context.Background()), p.channel.Close()) }
+func (p *hostProcess) Stdin() io.WriteCloser       { return p.stdin }
+func (p *hostProcess) Stdout() io.Reader           { return p.stdout }
+func (p *hostProcess) Stderr() string              { return "" }
+func (p *hostProcess) Channel() io.ReadWriteCloser { return p.channel }
+func (p *hostProcess) Close() error {
+	return errors.Join(p.Kill(context.Background()), p.channel.Close())
+}
 
-func (p *plain) Wait(context.Context) (supervisor.Exit, error) {
+func (p *hostProcess) Wait(context.Context) (supervisor.Exit, error) {
 	p.once.Do(func() {
 		err := p.cmd.Wait()
 		if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
@@ -60,7 +62,7 @@ func (p *plain) Wait(context.Context) (supervisor.Exit, error) {
 	return p.exit, p.err
 }
 
-func (p *plain) Kill(ctx context.Context) error {
+func (p *hostProcess) Kill(ctx context.Context) error {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
 	_, err := p.Wait(ctx)
 	return err
@@ -76,7 +78,7 @@ type builtinEnv struct {
 	o        builtinOptions
 
 	mu      sync.Mutex
-	started []*plain
+	started []*hostProcess
 }
 
 // newBuiltinEnv returns an environment with a scripted model.
@@ -87,7 +89,7 @@ func newBuiltinEnv(t testing.TB, play string) *builtinEnv {
 	h.o = builtinOptions{
 		Sessions: h.sessions,
 		Session:  session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: "/host/project", Project: "workspace:w", User: "me"}},
-		Models:   []model.Model{played(t, play)},
+		Models:   []model.Model{scriptedModel(t, play)},
 		Spec:     hostpipe.Spec{Run: runspec.Spec{Cwd: h.dir, Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Settings: &settings.Portable{}},
 		Start:    h.start,
 		Program:  testprogram.Path(t),
@@ -95,7 +97,7 @@ func newBuiltinEnv(t testing.TB, play string) *builtinEnv {
 	return h
 }
 
-func played(t testing.TB, text string) model.Model {
+func scriptedModel(t testing.TB, text string) model.Model {
 	t.Helper()
 	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
@@ -105,7 +107,7 @@ func played(t testing.TB, text string) model.Model {
 }
 
 func (h *builtinEnv) start(_ context.Context, s supervisor.Spec) (agentProcess, error) {
-	p := &plain{cmd: exec.Command(s.Args[0], s.Args[1:]...)}
+	p := &hostProcess{cmd: exec.Command(s.Args[0], s.Args[1:]...)}
 	p.cmd.Dir, p.cmd.Env = s.Dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Stderr = &p.stderr
@@ -149,7 +151,7 @@ func socketPair() ([2]int, error) {
 	return fds, nil
 }
 
-func (h *builtinEnv) last() *plain {
+func (h *builtinEnv) last() *hostProcess {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.started[len(h.started)-1]
@@ -219,7 +221,7 @@ func (h *builtinEnv) items() []string {
 	return list
 }
 
-func (h *builtinEnv) verified() {
+func (h *builtinEnv) checkLog() {
 	h.t.Helper()
 	r, err := h.sessions.Verify(h.t.Context(), "s")
 	if err != nil || !r.OK() {

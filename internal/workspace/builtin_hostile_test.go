@@ -45,22 +45,22 @@ func TestBuiltinBudget(t *testing.T) {
 	}
 }
 
-// hostile is a process that sends what a test chooses.
-type hostile struct {
+// hostileProcess is a process that sends what a test chooses.
+type hostileProcess struct {
 	net.Conn
 	stdin io.WriteCloser
 	over  chan struct{}
 }
 
-func (p *hostile) Stdin() io.WriteCloser       { return p.stdin }
-func (p *hostile) Stdout() io.Reader           { return strings.NewReader("") }
-func (p *hostile) Stderr() string              { return "" }
-func (p *hostile) Channel() io.ReadWriteCloser { return p.Conn }
-func (p *hostile) Close() error                { return p.Conn.Close() }
+func (p *hostileProcess) Stdin() io.WriteCloser       { return p.stdin }
+func (p *hostileProcess) Stdout() io.Reader           { return strings.NewReader("") }
+func (p *hostileProcess) Stderr() string              { return "" }
+func (p *hostileProcess) Channel() io.ReadWriteCloser { return p.Conn }
+func (p *hostileProcess) Close() error                { return p.Conn.Close() }
 
-func (p *hostile) Kill(context.Context) error { return p.Conn.Close() }
+func (p *hostileProcess) Kill(context.Context) error { return p.Conn.Close() }
 
-func (p *hostile) Wait(ctx context.Context) (supervisor.Exit, error) {
+func (p *hostileProcess) Wait(ctx context.Context) (supervisor.Exit, error) {
 	select {
 	case <-p.over:
 		return supervisor.Exit{}, nil
@@ -76,11 +76,11 @@ func newHostileEnv(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
 	h.sessions = session.New(h.store, nil)
 	h.o = builtinOptions{
 		Sessions: h.sessions, Session: session.RestoreOptions{SessionID: "s"},
-		Models: []model.Model{played(t, "price: {input: 1, output: 1}\nsteps:\n  - text: hi\n")},
+		Models: []model.Model{scriptedModel(t, "price: {input: 1, output: 1}\nsteps:\n  - text: hi\n")},
 		Spec:   hostpipe.Spec{Run: runspec.Spec{Cwd: "/work"}},
 		Start: func(context.Context, supervisor.Spec) (agentProcess, error) {
 			inside, host := net.Pipe()
-			p := &hostile{Conn: host, over: make(chan struct{})}
+			p := &hostileProcess{Conn: host, over: make(chan struct{})}
 			var in io.ReadCloser
 			in, p.stdin = io.Pipe()
 			go func() {
@@ -135,7 +135,7 @@ func TestHostileAgent(t *testing.T) {
 	if a.Mode() != policy.ModePlan || h.sessions == nil {
 		t.Errorf("the mode is %s", a.Mode())
 	}
-	h.verified()
+	h.checkLog()
 }
 
 // A process that sends too much data, in large or small messages, is cut off, and the turn reports it.
@@ -166,7 +166,7 @@ func TestBuiltinFlood(t *testing.T) {
 			if res == nil || res.Reason != event.ReasonFailed || !errors.Is(res.Err, errFlood) {
 				t.Errorf("the result is %+v", res)
 			}
-			h.verified()
+			h.checkLog()
 		})
 	}
 }

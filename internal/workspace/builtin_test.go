@@ -63,7 +63,7 @@ func TestBuiltinTurns(t *testing.T) {
 	if res.Reason != event.ReasonCompleted || res.Text != "And again." || res.Turn != "turn-2" {
 		t.Errorf("the second result is %+v", res)
 	}
-	h.verified()
+	h.checkLog()
 	m, err := h.sessions.Get(t.Context(), "s")
 	if err != nil || m.CWD != "/host/project" || m.Project != "workspace:w" || m.MessageCount != 6 {
 		t.Errorf("the session is listed as %+v %v", m, err)
@@ -145,7 +145,7 @@ func TestBuiltinApprovals(t *testing.T) {
 					t.Errorf("the recorded answer is %s", r.Payload)
 				}
 			}
-			h.verified()
+			h.checkLog()
 		})
 	}
 }
@@ -240,8 +240,8 @@ steps:
   - text: Something else.
 `
 
-// reached waits for a file that a command creates.
-func (h *builtinEnv) reached(name string) {
+// waitForFile waits for a file that a command creates.
+func (h *builtinEnv) waitForFile(name string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		if b, err := os.ReadFile(filepath.Join(h.dir, name)); err == nil && len(b) > 0 {
@@ -259,7 +259,7 @@ func TestBuiltinKilled(t *testing.T) {
 	a := h.agent()
 	_, res := h.run(t.Context(), a, "go", func(e event.Event) {
 		if _, ok := e.(event.ToolStarted); ok {
-			h.reached("pid")
+			h.waitForFile("pid")
 			_ = syscall.Kill(-h.last().cmd.Process.Pid, syscall.SIGKILL)
 		}
 	})
@@ -270,12 +270,12 @@ func TestBuiltinKilled(t *testing.T) {
 	if last := items[len(items)-1]; !strings.Contains(last, "unknown") {
 		t.Errorf("the transcript is %q", items)
 	}
-	h.verified()
+	h.checkLog()
 	_, res = h.run(t.Context(), a, "", nil)
 	if res.Reason != event.ReasonCompleted || res.Text != "I know that I do not know." {
 		t.Errorf("the next result is %+v", res)
 	}
-	h.verified()
+	h.checkLog()
 }
 
 // A process whose host is gone ends by itself with everything it runs.
@@ -298,7 +298,7 @@ steps:
 	}
 	_, res := h.run(t.Context(), h.agent(), "go", func(e event.Event) {
 		if _, ok := e.(event.ToolStarted); ok {
-			h.reached("pid")
+			h.waitForFile("pid")
 			_ = h.last().channel.Close()
 		}
 	})
@@ -308,7 +308,7 @@ steps:
 	if _, err := io.ReadAll(held); err != nil { // ends when no process can write any more
 		t.Error(err)
 	}
-	h.verified()
+	h.checkLog()
 }
 
 func TestBuiltinInterrupted(t *testing.T) {
@@ -324,7 +324,7 @@ func TestBuiltinInterrupted(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, ok := e.(event.ToolStarted); ok {
-					h.reached("pid")
+					h.waitForFile("pid")
 					if how == "break" {
 						break
 					}
@@ -359,21 +359,21 @@ func TestBuiltinInterrupted(t *testing.T) {
 			if exit, _ := h.last().Wait(t.Context()); exit.Signal != "" {
 				t.Errorf("it had to be killed: %+v", exit)
 			}
-			h.verified()
+			h.checkLog()
 		})
 	}
 }
 
-// full is a store that accepts only a number of appends.
-type full struct {
+// fullStore is a store that accepts only a number of appends.
+type fullStore struct {
 	session.Store
 	mu   sync.Mutex
 	left int
 }
 
-func (f *full) Unwrap() session.Store { return f.Store }
+func (f *fullStore) Unwrap() session.Store { return f.Store }
 
-func (f *full) Append(ctx context.Context, id string, b session.Batch) error {
+func (f *fullStore) Append(ctx context.Context, id string, b session.Batch) error {
 	f.mu.Lock()
 	f.left--
 	none := f.left < 0
@@ -387,7 +387,7 @@ func (f *full) Append(ctx context.Context, id string, b session.Batch) error {
 // What the store has not accepted does not happen: the command is not run.
 func TestBuiltinFullStore(t *testing.T) {
 	h := newBuiltinEnv(t, twice)
-	f := &full{Store: h.store, left: 2} // opened; turn and input
+	f := &fullStore{Store: h.store, left: 2} // opened; turn and input
 	h.o.Sessions = session.New(f, nil)
 	a := h.agent()
 	var failed error
@@ -406,7 +406,7 @@ func TestBuiltinFullStore(t *testing.T) {
 	if _, res := h.run(t.Context(), a, "", nil); res.Reason != event.ReasonCompleted {
 		t.Errorf("once there is room: %+v", res)
 	}
-	h.verified()
+	h.checkLog()
 }
 
 // Input that arrives during a turn is added after the tool round.
@@ -420,7 +420,7 @@ steps:
 	a := h.agent()
 	_, res := h.run(t.Context(), a, "go", func(e event.Event) {
 		if _, ok := e.(event.ToolStarted); ok {
-			h.reached("on")
+			h.waitForFile("on")
 			if err := a.Submit(t.Context(), transcript.Text{Text: "besides, mind the gap"}); err != nil {
 				t.Error(err)
 			}

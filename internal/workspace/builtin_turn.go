@@ -98,7 +98,7 @@ func (a *builtinAgent) emitChanges(emit func(event.Event)) {
 
 // spec returns the input of the process.
 func (a *builtinAgent) spec(ctx context.Context, input []transcript.Part) ([]byte, error) {
-	mode, err := a.modeNow(ctx)
+	mode, err := a.currentMode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +127,11 @@ type builtinTurn struct {
 	emit   func(event.Event)
 	work   sync.WaitGroup
 
-	mu    sync.Mutex
-	queue []event.Event
-	size  int  // size of the queued events in bytes
-	over  bool // true if the queue has overflowed; no more events are queued then
-	wake  chan struct{}
+	mu         sync.Mutex
+	queue      []event.Event
+	size       int  // size of the queued events in bytes
+	overflowed bool // true if the queue has overflowed; no more events are queued then
+	wake       chan struct{}
 
 	res  event.Result // built from the events that have arrived so far
 	died bool         // the process ended without a result
@@ -176,18 +176,18 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 	t.work.Go(func() { served <- server.Serve(serving) })
 	err = t.follow(ctx, server, served)
 	t.drain()
-	if t.over { // no more events are queued
-		return t.dead(ctx, errFlood)
+	if t.overflowed { // no more events are queued
+		return t.resultWithoutEnd(ctx, errFlood)
 	}
 	if t.res.Reason != "" {
 		t.checkEnd(ctx)
 		return &t.res, nil
 	}
 	if failed := server.Failed(); failed != nil {
-		_, _ = t.settle(ctx) // the turn's outcome is already known
+		_, _ = t.waitExit(ctx) // the turn's outcome is already known
 		return nil, failed
 	}
-	return t.dead(ctx, err)
+	return t.resultWithoutEnd(ctx, err)
 }
 
 // attach makes s the server of the current turn.
@@ -234,8 +234,8 @@ const leaseGrace = 3 * time.Second
 // exitTime is the time that a process has to exit after it has closed its log.
 const exitTime = 10 * time.Second
 
-// settle waits for the process to exit, so that the next turn does not find it running.
-func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
+// waitExit waits for the process to exit, so that the next turn does not find it running.
+func (t *builtinTurn) waitExit(ctx context.Context) (supervisor.Exit, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), exitTime)
 	defer stop()
 	exit, err := t.p.Wait(ctx)
@@ -249,7 +249,7 @@ func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 // interrupted although this host did not interrupt it, it has failed, because its container or the
 // engine was stopped.
 func (t *builtinTurn) checkEnd(ctx context.Context) {
-	exit, waited := t.settle(ctx)
+	exit, waited := t.waitExit(ctx)
 	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
 	if t.res.Reason != event.ReasonInterrupted || ctx.Err() != nil || !ended {
 		return
@@ -261,11 +261,11 @@ func (t *builtinTurn) checkEnd(ctx context.Context) {
 	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "the transcript is saved; resume the session"}
 }
 
-// dead returns the result of a turn whose process ended without sending one. It repairs the session
+// resultWithoutEnd returns the result of a turn whose process ended without sending one. It repairs the session
 // immediately. Tool calls that were running are recorded with an unknown outcome.
-func (t *builtinTurn) dead(ctx context.Context, served error) (*event.Result, error) {
+func (t *builtinTurn) resultWithoutEnd(ctx context.Context, served error) (*event.Result, error) {
 	t.died = true
-	exit, waited := t.settle(ctx)
+	exit, waited := t.waitExit(ctx)
 	if err := t.a.repairSession(context.WithoutCancel(ctx), t.emit); err != nil {
 		return nil, errors.Join(t.cause(exit, served, waited), err)
 	}

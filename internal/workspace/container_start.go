@@ -36,7 +36,7 @@ func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error
 	if err != nil {
 		return nil, err
 	}
-	e, info, err := w.find(ctx)
+	e, info, err := w.findEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error
 	if c.release, err = w.openProxy(ctx, h.dir, s); err != nil {
 		return nil, errors.Join(err, c.use.Close())
 	}
-	spec := w.spec(s, places{home: d.Home, run: d.Run, project: d.Project}, img.ID, info)
+	spec := w.spec(s, hostFolders{home: d.Home, run: d.Run, project: d.Project}, img.ID, info)
 	err = c.ensure(ctx, tmpfsVolumes(spec, s, img.Volumes))
 	if err == nil {
 		if err = shareContainer(c.use); err != nil {
@@ -188,7 +188,7 @@ func (c *Container) replace(ctx context.Context, spec engine.Spec) error {
 // start starts a container and waits for its supervisor. It checks the mounts immediately before
 // the start, because an engine follows links.
 func (c *Container) start(ctx context.Context) (err error) {
-	if err := c.w.usable(ctx, &c.Settings); err != nil {
+	if err := c.w.checkUsable(ctx, &c.Settings); err != nil {
 		return err
 	}
 	if err := c.engine.Start(ctx, c.ID); err != nil {
@@ -246,13 +246,13 @@ func (c *Container) notResponding(ctx context.Context, state engine.Container, e
 		out.Detail = fmt.Sprintf("the container ended with exit code %d", state.ExitCode)
 	}
 	if text, err := c.engine.Logs(ctx, c.ID, 5); err == nil && text != "" {
-		out.Detail += ": " + lastWords(text)
+		out.Detail += ": " + logEnd(text)
 	}
 	return out
 }
 
-// lastWords returns the end of a log as one line. The log may contain any text.
-func lastWords(text string) string {
+// logEnd returns the end of a log as one line. The log may contain any text.
+func logEnd(text string) string {
 	const most = 500
 	if len(text) > most {
 		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")

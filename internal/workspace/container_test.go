@@ -19,8 +19,8 @@ import (
 func tryOutOfMemory(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	other := begin(t, c, "wait")
 	exit, err := w.Exec(t.Context(), "blog", ExecOptions{Args: []string{"holdfast", "eat"}})
@@ -52,8 +52,8 @@ func tryOutOfMemory(t *testing.T) {
 func tryCancelLeavesNothing(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, out := io.Pipe()
 	done := make(chan error, 1)
@@ -86,8 +86,8 @@ func (b blocked) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, io.EOF }
 func TestExec(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	var out, failed bytes.Buffer
 	for _, tt := range []struct {
 		name    string
@@ -131,7 +131,7 @@ func tryNothingSecret(t *testing.T) {
 	t.Helper()
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
+	w := newWorkspaces(t, e, t.TempDir())
 	s, err := w.Create(t.Context(), Settings{Slug: "blog", Image: image, Credentials: []string{"GITHUB_TOKEN"}})
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +175,8 @@ func tryNothingSecret(t *testing.T) {
 func TestBridge(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	w.setBridged()
 	if again := ensure(t, w, "blog"); again.ID != c.ID {
@@ -199,7 +199,7 @@ func TestProjectOfAnotherUser(t *testing.T) {
 	testneed.Root(t, "a folder of another user")
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
+	w := newWorkspaces(t, e, t.TempDir())
 	project := t.TempDir()
 	if _, err := w.Create(t.Context(), Settings{Slug: "blog", Image: image, Project: project}); err != nil {
 		t.Fatal(err)

@@ -20,9 +20,9 @@ type containers struct {
 	proxies egressProxies
 }
 
-// find returns the engine and its description. It does not search again after it has found an
+// findEngine returns the engine and its description. It does not search again after it has found an
 // engine. If that engine is gone, calls return errors.
-func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, error) {
+func (w *Workspaces) findEngine(ctx context.Context) (*engine.Engine, engine.Info, error) {
 	if e, info := w.cached(); info != nil {
 		return e, *info, nil
 	}
@@ -37,12 +37,12 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 	}
 	if e == nil {
 		if e, err = w.connect(ctx); err != nil {
-			return nil, engine.Info{}, ofEngine(err)
+			return nil, engine.Info{}, engineError(err)
 		}
 	}
 	got, err := e.Info(ctx)
 	if err != nil {
-		return nil, engine.Info{}, ofEngine(err)
+		return nil, engine.Info{}, engineError(err)
 	}
 	if got.Unusable != "" {
 		return nil, engine.Info{}, &Error{Op: "use " + got.Name, Err: ErrNoEngine, Detail: got.Unusable, Advice: got.Advice}
@@ -73,8 +73,8 @@ func (w *Workspaces) connect(ctx context.Context) (e *engine.Engine, err error) 
 	return e, nil
 }
 
-// ofEngine converts an engine error that does not concern any workspace.
-func ofEngine(err error) error {
+// engineError converts an engine error that does not concern any workspace.
+func engineError(err error) error {
 	if e, ok := errors.AsType[*engine.Error](err); ok {
 		return &Error{Op: e.Op, Err: e.Err, Detail: e.Detail, Advice: e.Advice}
 	}
@@ -106,14 +106,14 @@ func (w *Workspaces) Close() error {
 	return err
 }
 
-// list lists the containers of this HOLDFAST_HOME, or only those of one of its workspaces.
-func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
+// listContainers lists the containers of this HOLDFAST_HOME, or only those of one of its workspaces.
+func (w *Workspaces) listContainers(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
 	labels := map[string]string{labelHome: w.homeHash()}
 	if slug != "" {
 		labels[labelWorkspace] = slug
 	}
 	list, err := e.List(ctx, labels)
-	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isHoldfasts(c) }), ofEngine(err)
+	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isHoldfasts(c) }), engineError(err)
 }
 
 // isHoldfasts reports whether a container with Holdfast's labels belongs to Holdfast. The labels
@@ -125,7 +125,7 @@ func (w *Workspaces) isHoldfasts(c engine.Container) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.Mounts, func(source string) bool {
-		return below(source, w.folder(), '/') || below(source, resolved(w.folder()), '/')
+		return below(source, w.folder(), '/') || below(source, resolveLinks(w.folder()), '/')
 	})
 }
 

@@ -26,16 +26,16 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 		"pa-trn-015": corpus.Test(`{"given": {"projects/x":"symlink to /","projects/y/S.jsonl":"symlink to a host file"}, "when": ["has transcript","load"], "expect": {"has":false,"load":"nothing read outside the mount"}}`, func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
 			replaceWithLink(t, filepath.Join(home, file))
-			refused(t, home, file)
+			checkRefused(t, home, file)
 			home, file = transcriptIn(t)
 			replaceWithLink(t, filepath.Join(home, filepath.Dir(file)))
-			refused(t, home, file)
+			checkRefused(t, home, file)
 		}),
 		"pa-trn-016": corpus.Test(`{"given": {"state":".claude or projects itself is replaced by a symlink from inside the container"}, "when": ["read, chmod, delete on the host"], "expect": {"nothing outside touched":true}}`, func(t *testing.T, _ corpus.Case) {
 			for _, part := range []string{".claude", ".claude/projects"} {
 				home, file := transcriptIn(t)
 				replaceWithLink(t, filepath.Join(home, part))
-				refused(t, home, file)
+				checkRefused(t, home, file)
 			}
 		}),
 		"pa-trn-017": corpus.Test(`{"given": {"projects/y/S.jsonl":"FIFO / device / 10 GB file"}, "when": ["load"], "expect": {"refused":"not a regular file / too large, no hang"}}`, func(t *testing.T, _ corpus.Case) {
@@ -43,12 +43,12 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 			if err := os.Truncate(filepath.Join(home, file), 10<<30); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, home, file)
+			checkRefused(t, home, file)
 			home, file = transcriptIn(t)
 			if err := errors.Join(os.Remove(filepath.Join(home, file)), os.Mkdir(filepath.Join(home, file), 0o700)); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, home, file)
+			checkRefused(t, home, file)
 		}),
 	}, map[string]string{
 		"pa-trn-001": parsed, "pa-trn-003": parsed, "pa-trn-009": parsed, "pa-trn-019": parsed, "pa-trn-020": parsed,
@@ -75,7 +75,7 @@ func replaceWithLink(t *testing.T, name string) {
 	}
 }
 
-func refused(t *testing.T, home, file string) {
+func checkRefused(t *testing.T, home, file string) {
 	t.Helper()
 	if _, err := resumable(home, file); err == nil {
 		t.Errorf("%s is taken for a file that can be resumed", file)
@@ -85,7 +85,7 @@ func refused(t *testing.T, home, file string) {
 // The corpus cases about credentials, except those about names of variables.
 func TestCorpusCredentials(t *testing.T) {
 	handled := map[string]func(*testing.T){"pa-entry-005": tryMissingCredentials, "pa-cred-001": tryNothingSecret}
-	for _, c := range corpus.Load(t, seedCases) {
+	for _, c := range corpus.Load(t, corpusFile) {
 		if f := handled[c.ID]; f != nil {
 			t.Run(c.ID, f)
 			delete(handled, c.ID)

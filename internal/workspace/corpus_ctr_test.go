@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-const parachute = "agentkit-commaagents-parachute.json"
+const corpusFile = "agentkit-commaagents-parachute.json"
 
 // The corpus cases about containers.
 func TestCorpusContainers(t *testing.T) {
-	corpus.Claim(t, corpus.Area(t, parachute, "ctr"), map[string]func(*testing.T, corpus.Case){
+	corpus.Claim(t, corpus.Area(t, corpusFile, "ctr"), map[string]func(*testing.T, corpus.Case){
 		"pa-ctr-002": caseStatus,
 		"pa-ctr-004": corpus.Test(`{"given": {"limits seed":{"memory":"512m","cpus":"1.0","pids":100},"limits head":{"memory":"4g","memory-swap":"4g","cpus":"2.0","pids":300,"nproc":"256:256","nofile":"4096:8192"}}, "when": ["create"], "expect": {"always":["drop all capabilities","no-new-privileges","init","pids limit","non-root uid 1000"]}}`, caseAlways),
 		"pa-ctr-009": corpus.Test(`{"given": {"state":"no allowed paths (seed version)"}, "when": ["mounts"], "expect": {"vault":"read-only"}}`, caseOnlyNamedFolders),
@@ -37,7 +37,7 @@ func TestCorpusContainers(t *testing.T) {
 
 // The corpus case of a machine without an engine.
 func TestCorpusNoDocker(t *testing.T) {
-	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": corpus.Test(`{"given": {"state":"docker absent"}, "when": ["sandboxed session"], "expect": {"refused with a clear reason, never falls back to direct":true}}`, whole(tryNoEngine))}, nil)
+	corpus.Claim(t, corpus.Area(t, corpusFile, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": corpus.Test(`{"given": {"state":"docker absent"}, "when": ["sandboxed session"], "expect": {"refused with a clear reason, never falls back to direct":true}}`, whole(tryNoEngine))}, nil)
 }
 
 func whole(test func(*testing.T)) func(*testing.T, corpus.Case) {
@@ -73,8 +73,8 @@ func caseStatus(t *testing.T, c corpus.Case) {
 func caseAlways(t *testing.T, _ corpus.Case) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	status := output(t, w, "blog", "read", "/proc/self/status")
 	for _, line := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
@@ -104,7 +104,7 @@ func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
 	}
 	s := (&Settings{Slug: "blog"}).WithDefaults()
 	d := w.dirs(&s)
-	spec := w.spec(&s, places{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
+	spec := w.spec(&s, hostFolders{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
 	if len(spec.Mounts) != 3 {
 		t.Errorf("%+v", spec.Mounts)
 	}
@@ -114,7 +114,7 @@ func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
 		}
 	}
 	s.Mounts = []Mount{{Host: "/data", Target: "/mnt/data", ReadOnly: true}}
-	spec = w.spec(&s, places{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
+	spec = w.spec(&s, hostFolders{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
 	if last := spec.Mounts[3]; len(spec.Mounts) != 4 || last != (engine.Mount{Source: "/data", Target: "/mnt/data", ReadOnly: true}) {
 		t.Errorf("%+v", spec.Mounts)
 	}
@@ -137,8 +137,8 @@ func caseExit(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Expect(), &expect)
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	exit, err := w.Exec(t.Context(), "blog", ExecOptions{Args: []string{"holdfast", "exit", "2", "boom"}})
 	if err != nil || Failure(exit) == nil || Failure(exit).Error() != expect.Error {
 		t.Errorf("%v, %v", Failure(exit), err)
@@ -148,8 +148,8 @@ func caseExit(t *testing.T, c corpus.Case) {
 func caseYell(t *testing.T, _ corpus.Case) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	if got := output(t, w, "blog", "yell"); got != "done\n" {
 		t.Errorf("%q", got)
 	}
@@ -162,8 +162,8 @@ func caseWritable(t *testing.T, _ corpus.Case) {
 	}
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	s := space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	s := createSmall(t, w, "blog", image)
 	output(t, w, "blog", "write", "/home/agent/note", "x")
 	if b, err := os.ReadFile(w.dirs(s).Home + "/note"); err != nil || string(b) != "x" {
 		t.Errorf("%q, %v", b, err)

@@ -18,10 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-const seedCases = "agentkit-commaagents-parachute.json"
-
 func TestCorpusDisk(t *testing.T) {
-	cases := corpus.Area(t, seedCases, "slug", "sid", "clean", "trust", "files")
+	cases := corpus.Area(t, corpusFile, "slug", "sid", "clean", "trust", "files")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
 		"slug": caseName("slug", CheckSlug), "sid": caseName("session id", session.CheckID), "clean": caseClean,
 		"trust": caseTrust, "pa-trust-016": corpus.Test(`{"given": {"state":"trust mode"}, "when": ["read .env"], "expect": {"allowed":false,"reason":"deny pattern"}}`, caseDenyBeatsTrust), "files": caseFiles,
@@ -90,8 +88,8 @@ func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 func caseClean(t *testing.T, c corpus.Case) {
 	var given struct{ State string }
 	c.Decode(t, c.Setup(), &given)
-	d := newDisk(t)
-	to := outside(t)
+	d := newDiskEnv(t)
+	to := outsideFolder(t)
 	s := d.make(Settings{Slug: "a"})
 	switch given.State {
 	case "sandbox dir is a symlink":
@@ -133,7 +131,7 @@ func caseClean(t *testing.T, c corpus.Case) {
 func caseFiles(t *testing.T, c corpus.Case) {
 	var given map[string]string
 	c.Decode(t, c.Setup(), &given)
-	f, dir := newDisk(t).files(HomeFiles)
+	f, dir := newDiskEnv(t).files(HomeFiles)
 	okay(t, os.Mkdir(filepath.Join(dir, "subdir"), 0o700))
 	okay(t, os.WriteFile(filepath.Join(dir, "file.txt"), []byte("hello"), 0o600))
 	okay(t, os.WriteFile(filepath.Join(dir, ".hidden"), nil, 0o600))

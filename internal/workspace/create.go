@@ -34,10 +34,10 @@ func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) 
 	}
 	full := s.WithDefaults()
 	full.ID, full.Created = newID(), w.opt.Clock().UTC().Truncate(time.Second)
-	if err := w.usable(ctx, &full); err != nil {
+	if err := w.checkUsable(ctx, &full); err != nil {
 		return nil, err
 	}
-	all, err := w.makeAll()
+	all, err := w.makeWorkspacesFolder()
 	if err != nil {
 		return nil, &Error{Op: "create", Slug: s.Slug, Err: err}
 	}
@@ -48,15 +48,15 @@ func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) 
 	}
 	if err := w.build(all, &full); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return nil, exists(s.Slug)
+			return nil, existsError(s.Slug)
 		}
 		return nil, &Error{Op: "create", Slug: s.Slug, Err: err}
 	}
 	return &full, nil
 }
 
-// usable checks complete settings, and the folders that they name.
-func (w *Workspaces) usable(ctx context.Context, s *Settings) error {
+// checkUsable checks complete settings, and the folders that they name.
+func (w *Workspaces) checkUsable(ctx context.Context, s *Settings) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -91,16 +91,16 @@ func newID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// makeAll opens the folder of all workspaces. It creates the folder if necessary, with access only
+// makeWorkspacesFolder opens the folder of all workspaces. It creates the folder if necessary, with access only
 // for the user.
-func (w *Workspaces) makeAll() (*os.Root, error) {
+func (w *Workspaces) makeWorkspacesFolder() (*os.Root, error) {
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(w.folder(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	all, err := w.openAll()
+	all, err := w.openWorkspacesFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -121,21 +121,21 @@ func (w *Workspaces) checkFree(all *os.Root, slug string) error {
 	}
 	if !seen.IsDir() {
 		return &Error{
-			Op: "create", Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: what(seen.Mode()) + " instead of its folder",
+			Op: "create", Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: fileTypeText(seen.Mode()) + " instead of its folder",
 			Advice: "holdfast workspace delete " + slug + " removes it, but not what it points to",
 		}
 	}
 	if halfDeleted(all, slug) {
-		return deleting("create", slug)
+		return deletingError("create", slug)
 	}
-	return exists(slug)
+	return existsError(slug)
 }
 
-func exists(slug string) error {
+func existsError(slug string) error {
 	return &Error{Op: "create", Slug: slug, Err: ErrExists, Advice: "holdfast workspace show " + slug}
 }
 
-func deleting(op, slug string) error {
+func deletingError(op, slug string) error {
 	return &Error{Op: op, Slug: slug, Err: ErrDeleting, Advice: "holdfast workspace delete " + slug + " completes the deletion"}
 }
 

@@ -57,15 +57,15 @@ func (w *Workspaces) Delete(ctx context.Context, slug string, o *DeleteOptions) 
 		do   func(context.Context) error
 	}{
 		{"mark", d.mark},
-		{"container", d.container},
-		{"folders", d.folders},
-		{"sessions", d.sessions},
-		{"settings", d.settings},
+		{"container", d.removeContainer},
+		{"folders", d.removeFolders},
+		{"sessions", d.recordInSessions},
+		{"settings", d.removeSettings},
 	} {
 		if err := step.do(ctx); err != nil {
-			return out, d.failed(step.name, err)
+			return out, d.stepError(step.name, err)
 		}
-		if err := w.step(step.name); err != nil {
+		if err := w.onDeleteStep(step.name); err != nil {
 			return out, err
 		}
 	}
@@ -75,9 +75,9 @@ func (w *Workspaces) Delete(ctx context.Context, slug string, o *DeleteOptions) 
 // deleteNoFolder removes an entry, such as a file or a link, that is in the place of a workspace's
 // folder.
 func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Deleted) (done bool, err error) {
-	all, err := w.openAll()
+	all, err := w.openWorkspacesFolder()
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, notFound("delete", slug)
+		return true, notFoundError("delete", slug)
 	}
 	if err != nil {
 		return false, err
@@ -96,7 +96,7 @@ func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Delet
 	if err != nil {
 		return false, &Error{Op: "delete", Slug: slug, Err: err}
 	}
-	out.Notices = append(out.Notices, fmt.Sprintf("removed %s that was in the place of its folder, but not what it points to", what(seen.Mode())))
+	out.Notices = append(out.Notices, fmt.Sprintf("removed %s that was in the place of its folder, but not what it points to", fileTypeText(seen.Mode())))
 	return true, nil
 }
 
@@ -111,7 +111,7 @@ type deletion struct {
 	out   *Deleted
 }
 
-func (d *deletion) failed(step string, err error) error {
+func (d *deletion) stepError(step string, err error) error {
 	e := &Error{Op: "delete", Slug: d.slug, Err: err, Detail: "it stopped at: " + step, Advice: "fix this and run again: holdfast workspace delete " + d.slug}
 	if inner, ok := errors.AsType[*Error](err); ok {
 		e.Err, e.Path = inner.Err, inner.Path
@@ -150,7 +150,7 @@ func (d *deletion) mark(context.Context) error {
 	return errors.Join(f.Close(), syncFolder(d.dir))
 }
 
-func (d *deletion) container(ctx context.Context) error {
+func (d *deletion) removeContainer(ctx context.Context) error {
 	if d.o.NoEngine {
 		d.out.Notices = append(d.out.Notices, "its container was not checked")
 		return nil
@@ -158,8 +158,8 @@ func (d *deletion) container(ctx context.Context) error {
 	return d.w.remove(ctx, d.slug)
 }
 
-// folders removes everything in the workspace's folder except its settings.
-func (d *deletion) folders(ctx context.Context) error {
+// removeFolders removes everything in the workspace's folder except its settings.
+func (d *deletion) removeFolders(ctx context.Context) error {
 	names, err := namesIn(d.dir)
 	if err != nil {
 		return err
@@ -177,8 +177,8 @@ func (d *deletion) folders(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// sessions records the deletion in every session of the workspace.
-func (d *deletion) sessions(ctx context.Context) error {
+// recordInSessions records the deletion in every session of the workspace.
+func (d *deletion) recordInSessions(ctx context.Context) error {
 	sessions := d.w.opt.Sessions
 	if sessions == nil {
 		return nil
@@ -217,9 +217,9 @@ func (d *deletion) sessions(ctx context.Context) error {
 	return nil
 }
 
-// settings removes the rest. The folder is renamed first, so that it disappears at once.
-func (d *deletion) settings(ctx context.Context) error {
-	all, err := d.w.openAll()
+// removeSettings removes the rest. The folder is renamed first, so that it disappears at once.
+func (d *deletion) removeSettings(ctx context.Context) error {
+	all, err := d.w.openWorkspacesFolder()
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (d *deletion) settings(ctx context.Context) error {
 	if err := all.Rename(d.slug, name); err != nil {
 		return err
 	}
-	if err := errors.Join(syncFolder(all), d.w.step("renamed")); err != nil {
+	if err := errors.Join(syncFolder(all), d.w.onDeleteStep("renamed")); err != nil {
 		return err
 	}
 	n, err := removeTree(ctx, all, name)

@@ -24,7 +24,7 @@ func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Session
 			return false, err
 		}
 	}
-	log, err := openFreed(ctx, sessions, id)
+	log, err := openWhenFree(ctx, sessions, id)
 	if err != nil {
 		return false, err
 	}
@@ -35,8 +35,8 @@ func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Session
 	return err == nil, errors.Join(err, log.Close())
 }
 
-// openFreed opens a session for writing and waits a while for its current holder.
-func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*session.Log, error) {
+// openWhenFree opens a session for writing and waits a while for its current holder.
+func openWhenFree(ctx context.Context, sessions *session.Sessions, id string) (*session.Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, busyWait)
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {

@@ -17,7 +17,7 @@ import (
 )
 
 // session creates a session of a workspace and closes it.
-func (d *disk) session(id string, s *Settings) {
+func (d *diskEnv) session(id string, s *Settings) {
 	d.t.Helper()
 	log, err := d.sessions.Create(d.t.Context(), session.Opened{SessionID: id, Project: s.SessionProject()})
 	okay(d.t, err)
@@ -25,7 +25,7 @@ func (d *disk) session(id string, s *Settings) {
 }
 
 // deletionRecords counts how many records in the session's log say that its workspace was deleted.
-func (d *disk) deletionRecords(id string, s *Settings) int {
+func (d *diskEnv) deletionRecords(id string, s *Settings) int {
 	d.t.Helper()
 	n := 0
 	for r, err := range d.sessions.Store().Read(d.t.Context(), id, session.Range{}) {
@@ -43,8 +43,8 @@ func (d *disk) deletionRecords(id string, s *Settings) int {
 }
 
 func TestDelete(t *testing.T) {
-	d := newDisk(t)
-	to := outside(t)
+	d := newDiskEnv(t)
+	to := outsideFolder(t)
 	project := filepath.Join(filepath.Dir(d.home), "project")
 	okay(t, os.Mkdir(project, 0o755))
 	okay(t, os.WriteFile(filepath.Join(project, "work"), []byte("kept"), 0o600))
@@ -89,7 +89,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestDeleteRefused(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	if _, err := d.Delete(t.Context(), "none", nil); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
@@ -107,7 +107,7 @@ func TestDeleteRefused(t *testing.T) {
 
 // Without an engine nothing is deleted, because the container may still run.
 func TestDeleteWithoutEngine(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	s := d.make(Settings{Slug: "a"})
 	okay(t, os.WriteFile(filepath.Join(d.dirs(s).Home, "file"), nil, 0o600))
 	d.remove = func(context.Context, string) error { return ErrNoEngine }
@@ -130,10 +130,10 @@ func TestDeleteCrash(t *testing.T) {
 	crash := errors.New("crash")
 	for _, at := range []string{"mark", "container", "folders", "sessions", "renamed"} {
 		t.Run(at, func(t *testing.T) {
-			d := newDisk(t)
+			d := newDiskEnv(t)
 			s := d.make(Settings{Slug: "a"})
 			d.session("one", s)
-			d.step = func(name string) error {
+			d.onDeleteStep = func(name string) error {
 				if name == at {
 					return crash
 				}
@@ -142,11 +142,11 @@ func TestDeleteCrash(t *testing.T) {
 			if _, err := d.Delete(t.Context(), "a", nil); !errors.Is(err, crash) {
 				t.Fatal(err)
 			}
-			next := diskAt(t, d.home, d.sessions)
+			next := diskEnvAt(t, d.home, d.sessions)
 			if at == "renamed" {
 				next.make(Settings{Slug: "b"}) // which removes leftovers of other workspaces
 			} else {
-				next.completed(s)
+				next.completeDeletion(s)
 			}
 			if n := next.deletionRecords("one", s); n != 1 {
 				t.Errorf("the session has %d records of the deletion", n)
@@ -159,8 +159,8 @@ func TestDeleteCrash(t *testing.T) {
 	}
 }
 
-// completed completes a deletion that another process began.
-func (d *disk) completed(s *Settings) {
+// completeDeletion completes a deletion that another process began.
+func (d *diskEnv) completeDeletion(s *Settings) {
 	t := d.t
 	t.Helper()
 	if _, err := d.Get(t.Context(), "a"); !errors.Is(err, ErrDeleting) {
@@ -187,41 +187,41 @@ func (d *disk) completed(s *Settings) {
 // A workspace whose settings are unreadable can be deleted, and its sessions are found as long as the settings
 // contain the ID.
 func TestDeleteDamaged(t *testing.T) {
-	to := outside(t)
+	to := outsideFolder(t)
 	for name, tt := range map[string]struct {
-		damage   func(d *disk, s *Settings) error
+		damage   func(d *diskEnv, s *Settings) error
 		sessions int
 		notices  int
 	}{
-		"typing error": {func(d *disk, s *Settings) error {
+		"typing error": {func(d *diskEnv, s *Settings) error {
 			return os.WriteFile(d.at("a", settingsName), []byte(`{"format": 1, "id": "`+s.ID+`", oops}`), 0o600)
 		}, 1, 0},
-		"nonsense":    {func(d *disk, _ *Settings) error { return os.WriteFile(d.at("a", settingsName), []byte(`x`), 0o600) }, 0, 1},
-		"no settings": {func(d *disk, _ *Settings) error { return os.Remove(d.at("a", settingsName)) }, 0, 1},
-		"no home":     {func(d *disk, s *Settings) error { return os.Remove(d.dirs(s).Home) }, 1, 0},
-		"linked home": {func(d *disk, s *Settings) error {
+		"nonsense":    {func(d *diskEnv, _ *Settings) error { return os.WriteFile(d.at("a", settingsName), []byte(`x`), 0o600) }, 0, 1},
+		"no settings": {func(d *diskEnv, _ *Settings) error { return os.Remove(d.at("a", settingsName)) }, 0, 1},
+		"no home":     {func(d *diskEnv, s *Settings) error { return os.Remove(d.dirs(s).Home) }, 1, 0},
+		"linked home": {func(d *diskEnv, s *Settings) error {
 			return errors.Join(os.Remove(d.dirs(s).Home), os.Symlink(to, d.dirs(s).Home))
 		}, 1, 0},
-		"linked lock": {func(d *disk, _ *Settings) error {
+		"linked lock": {func(d *diskEnv, _ *Settings) error {
 			return errors.Join(os.RemoveAll(d.at("a", lockName)), os.Symlink(filepath.Join(to, "new"), d.at("a", "lock2")))
 		}, 1, 0},
-		"more folders": {func(d *disk, _ *Settings) error {
+		"more folders": {func(d *diskEnv, _ *Settings) error {
 			outer, inner := d.at("a", "x"), d.at("a", "x", "y")
 			return errors.Join(os.MkdirAll(inner, 0o700), os.Chmod(inner, 0), os.Chmod(outer, 0))
 		}, 1, 0},
-		"a link": {func(d *disk, _ *Settings) error {
+		"a link": {func(d *diskEnv, _ *Settings) error {
 			return errors.Join(os.RemoveAll(d.at("a")), os.Symlink(to, d.at("a")))
 		}, 0, 1},
-		"link to another": {func(d *disk, _ *Settings) error {
+		"link to another": {func(d *diskEnv, _ *Settings) error {
 			d.make(Settings{Slug: "b"})
 			return errors.Join(os.RemoveAll(d.at("a")), os.Symlink("b", d.at("a")))
 		}, 0, 1},
-		"a file": {func(d *disk, _ *Settings) error {
+		"a file": {func(d *diskEnv, _ *Settings) error {
 			return errors.Join(os.RemoveAll(d.at("a")), os.WriteFile(d.at("a"), nil, 0))
 		}, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDisk(t)
+			d := newDiskEnv(t)
 			s := d.make(Settings{Slug: "a"})
 			d.session("one", s)
 			okay(t, tt.damage(d, s))
@@ -241,13 +241,13 @@ func TestDeleteDamaged(t *testing.T) {
 
 // A session that is open in another process delays the deletion, which is completed later.
 func TestDeleteBusySession(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	s := d.make(Settings{Slug: "a"})
 	log, err := session.New(d.sessions.Store(), &session.Options{Holder: session.Holder{ID: "other", Host: "elsewhere", PID: 7}}).
 		Create(t.Context(), session.Opened{SessionID: "one", Project: s.SessionProject()})
 	okay(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	d.step = func(name string) error {
+	d.onDeleteStep = func(name string) error {
 		if name == "folders" {
 			cancel()
 		}
@@ -267,7 +267,7 @@ func TestDeleteBusySession(t *testing.T) {
 
 // The sweep removes leftovers, but not workspaces that are being created.
 func TestSweep(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	d.make(Settings{Slug: "a"})
 	okay(t, os.MkdirAll(d.at(deletedPrefix+"x", "y"), 0o700))
 	okay(t, os.Mkdir(d.at(stagePrefix+"begun"), 0o700))
@@ -276,7 +276,7 @@ func TestSweep(t *testing.T) {
 	okay(t, os.Chtimes(d.at(stagePrefix+"old"), old, old))
 	okay(t, os.Mkdir(d.at(stagePrefix+"left"), 0o700))
 	okay(t, os.WriteFile(d.at(stagePrefix+"left", lockName), nil, 0o600))
-	okay(t, os.Symlink(outside(t), d.at(stagePrefix+"link")))
+	okay(t, os.Symlink(outsideFolder(t), d.at(stagePrefix+"link")))
 	d.make(Settings{Slug: "b"})
 	noFile(t, d.at(deletedPrefix+"x"))
 	noFile(t, d.at(stagePrefix+"left"))

@@ -13,25 +13,25 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// disk is a HOLDFAST_HOME with workspaces; their containers are only recorded.
-type disk struct {
+// diskEnv is a HOLDFAST_HOME with workspaces; their containers are only recorded.
+type diskEnv struct {
 	*Workspaces
 	t        *testing.T
 	sessions *session.Sessions
 	removed  []string // containers
 }
 
-func newDisk(t *testing.T) *disk {
+func newDiskEnv(t *testing.T) *diskEnv {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	okay(t, err)
-	return diskAt(t, filepath.Join(home, "holdfast"), session.New(memory.New(), nil))
+	return diskEnvAt(t, filepath.Join(home, "holdfast"), session.New(memory.New(), nil))
 }
 
-// diskAt is another process with the same home.
-func diskAt(t *testing.T, home string, sessions *session.Sessions) *disk {
+// diskEnvAt is another process with the same home.
+func diskEnvAt(t *testing.T, home string, sessions *session.Sessions) *diskEnv {
 	t.Helper()
-	d := &disk{t: t, sessions: sessions}
+	d := &diskEnv{t: t, sessions: sessions}
 	w, err := New(home, &Options{Sessions: sessions, Clock: func() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 7, time.UTC) }})
 	okay(t, err)
 	w.remove = func(_ context.Context, slug string) error {
@@ -50,7 +50,7 @@ func okay(t testing.TB, err error) {
 }
 
 // make creates a workspace.
-func (d *disk) make(s Settings) *Settings {
+func (d *diskEnv) make(s Settings) *Settings {
 	d.t.Helper()
 	made, err := d.Create(d.t.Context(), s)
 	okay(d.t, err)
@@ -58,29 +58,29 @@ func (d *disk) make(s Settings) *Settings {
 }
 
 // at returns a path in the folder of workspaces.
-func (d *disk) at(names ...string) string {
+func (d *diskEnv) at(names ...string) string {
 	return filepath.Join(append([]string{d.folder()}, names...)...)
 }
 
-// outside creates a folder with a file that must not change, and checks that when the test ends.
-func outside(t *testing.T) string {
+// outsideFolder creates a folder with a file that must not change, and checks that when the test ends.
+func outsideFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	okay(t, err)
 	okay(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
 	file := filepath.Join(dir, "sub", "file")
 	okay(t, os.WriteFile(file, []byte("untouched"), 0o640))
-	before := looks(t, dir)
+	before := folderText(t, dir)
 	t.Cleanup(func() {
-		if now := looks(t, dir); now != before {
+		if now := folderText(t, dir); now != before {
 			t.Errorf("outside was\n%s\nand is\n%s", before, now)
 		}
 	})
 	return dir
 }
 
-// looks returns the content of a folder as text.
-func looks(t *testing.T, dir string) string {
+// folderText returns the content of a folder as text.
+func folderText(t *testing.T, dir string) string {
 	t.Helper()
 	text := ""
 	okay(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

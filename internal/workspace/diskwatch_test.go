@@ -15,7 +15,7 @@ import (
 func TestProcessFillsDisk(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
+	w := newWorkspaces(t, e, t.TempDir())
 	w.watchTime = 10 * time.Millisecond
 	_, err := w.Create(t.Context(), Settings{Slug: "blog", Image: image, Limits: Limits{Memory: 256 << 20, Disk: 4 << 20}})
 	okay(t, err)
@@ -37,7 +37,7 @@ func TestProcessFillsDisk(t *testing.T) {
 // A process whose disk use exceeds the limit by less than a tenth may continue; without a limit nothing is
 // measured.
 func TestOverLimit(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	s := d.make(Settings{Slug: "a", Limits: Limits{Disk: 1 << 20}})
 	file := filepath.Join(d.dirs(s).Home, "file")
 	for size, over := range map[int]bool{1 << 19: false, 1<<20 + 1<<15: false, 2 << 20: true} {

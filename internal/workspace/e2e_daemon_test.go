@@ -27,21 +27,21 @@ func TestE2EDaemon(t *testing.T) {
 	d := v.daemon()
 
 	run := v.post("/v1/runs", `{"workspace": "blog", "input": "wait"}`)
-	v.waits()
+	v.awaitWaitPrompt()
 	if n := len(v.processes()); n < 3 {
 		t.Errorf("%d processes: nothing works inside", n)
 	}
 	v.post("/v1/runs/"+run+"/stop", "")
 	v.idle()
 
-	client := v.through("run", "--workspace", "blog", "wait")
-	v.waits()
+	client := v.startWithDaemon("run", "--workspace", "blog", "wait")
+	v.awaitWaitPrompt()
 	client.kill(syscall.SIGINT)
-	client.wants(130, "interrupted")
+	client.expect(130, "interrupted")
 	v.idle()
 
 	v.post("/v1/runs", `{"workspace": "blog", "input": "wait"}`)
-	v.waits()
+	v.awaitWaitPrompt()
 	v.okay(d.cmd.Process.Kill())
 	_ = d.cmd.Wait() // it was killed
 	v.idle()
@@ -50,11 +50,11 @@ func TestE2EDaemon(t *testing.T) {
 	}
 
 	v.daemon()
-	again := v.through("run", "--workspace", "blog", "--permission-mode", "acceptEdits", "write again")
-	again.wants(0, "wrote it")
-	v.made("again")
+	again := v.startWithDaemon("run", "--workspace", "blog", "--permission-mode", "acceptEdits", "write again")
+	again.expect(0, "wrote it")
+	v.checkFile("again")
 	v.post("/v1/runs", `{"workspace": "blog", "input": "wait"}`)
-	v.waits()
+	v.awaitWaitPrompt()
 	v.ask(http.MethodDelete, "/v1/workspaces/blog", "")
 	v.nothingLeft()
 	v.must("sessions", "verify", "--all")
@@ -63,7 +63,7 @@ func TestE2EDaemon(t *testing.T) {
 // daemon starts a daemon and waits until it serves.
 func (v *e2eEnv) daemon() *command {
 	v.t.Helper()
-	d := v.through("daemon")
+	d := v.startWithDaemon("daemon")
 	v.until("the daemon serves", func() bool {
 		c, err := net.Dial("unix", v.socket())
 		if err != nil {
@@ -77,8 +77,8 @@ func (v *e2eEnv) daemon() *command {
 
 func (v *e2eEnv) socket() string { return filepath.Join(v.home, "run", "daemon.sock") }
 
-// through starts a command that may use a daemon.
-func (v *e2eEnv) through(args ...string) *command {
+// startWithDaemon starts a command that may use a daemon.
+func (v *e2eEnv) startWithDaemon(args ...string) *command {
 	v.t.Helper()
 	all := v.env
 	defer func() { v.env = all }()

@@ -22,15 +22,15 @@ func TestE2EOutOfMemory(t *testing.T) {
 	v.okay(err)
 	v.okay(os.WriteFile(filepath.Join(v.project, "claude"), standIn, 0o755)) //nolint:gosec // it is a program
 	other := v.begin("run", "--workspace", "blog", "--agent", "holdfast", "--session-id", "other", "--permission-mode", "acceptEdits", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	c := v.begin("run", "--workspace", "blog", "--session-id", "hungry", "eat 400")
-	c.wants(1, "ran out of memory", "hint: give the workspace more: holdfast workspace set")
+	c.expect(1, "ran out of memory", "hint: give the workspace more: holdfast workspace set")
 	if n := v.container().Processes; n != 1 {
 		t.Errorf("%d processes, and one was to stay", n)
 	}
 	v.release <- struct{}{}
-	other.wants(0, "wrote it")
-	v.made("waited")
+	other.expect(0, "wrote it")
+	v.checkFile("waited")
 	v.turn("on", "--session-id", "hungry", "say on")
 	v.idle()
 }
@@ -47,7 +47,7 @@ func TestE2EDelete(t *testing.T) {
 		t.Errorf("delete prints %s", out)
 	}
 	v.nothingLeft()
-	v.made("kept")
+	v.checkFile("kept")
 	if out, code := v.run("workspace", "delete", "blog", "--yes"); code != 9 || !strings.Contains(out, "no such workspace") {
 		t.Errorf("a second time: %d: %s", code, out)
 	}
@@ -84,9 +84,9 @@ func TestE2EDeleteBusy(t *testing.T) {
 
 	v.must("workspace", "create", "blog", "--image", image)
 	c := v.begin("run", "--workspace", "blog", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	out, code := v.run("workspace", "delete", "blog", "--yes")
-	c.wants(1, "lost")
+	c.expect(1, "lost")
 	if code != 0 { // the session was locked until the turn had ended
 		if code != 7 || !strings.Contains(out, "hint:") {
 			t.Errorf("deleted in the middle of a turn: %d: %s", code, out)
@@ -170,13 +170,13 @@ func TestE2EEngineRestarts(t *testing.T) {
 	separate.Start()
 	v.turn("on", "-c", "say on")
 	c := v.begin("run", "--workspace", "blog", "-c", "--permission-mode", "acceptEdits", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	separate.Kill()
 	separate.Start()
 	v.release <- struct{}{}
 	switch c.ended() {
 	case 0: // the run did not notice
-		v.made("waited")
+		v.checkFile("waited")
 	case 1: // with its own error, if it could still report one
 		if out := c.err.String(); !strings.Contains(out, "lost") && !strings.Contains(out, "was stopped") {
 			t.Errorf("the turn ended with: %s", out)

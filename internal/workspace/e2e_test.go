@@ -123,8 +123,8 @@ func (c *command) ended() int {
 
 func (c *command) kill(s syscall.Signal) { c.v.okay(c.cmd.Process.Signal(s)) }
 
-// wants waits for the end and checks the exit code and the output.
-func (c *command) wants(code int, texts ...string) {
+// expect waits for the end and checks the exit code and the output.
+func (c *command) expect(code int, texts ...string) {
 	c.v.t.Helper()
 	got := c.ended()
 	all := c.out.String() + c.err.String()
@@ -164,8 +164,8 @@ func (v *e2eEnv) turn(want string, args ...string) {
 	}
 }
 
-// waits returns when a "wait" prompt has reached the model.
-func (v *e2eEnv) waits() {
+// awaitWaitPrompt returns when a "wait" prompt has reached the model.
+func (v *e2eEnv) awaitWaitPrompt() {
 	v.t.Helper()
 	select {
 	case <-v.asked:
@@ -287,12 +287,12 @@ func (v *e2eEnv) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case last.Role == "tool":
 		delta["content"] = "wrote it"
-	case word == "wait" && !v.waited(r):
+	case word == "wait" && !v.holdAnswer(r):
 		return // the client is gone
 	case word == "wait":
-		delta["tool_calls"] = writing("waited")
+		delta["tool_calls"] = writeCall("waited")
 	case word == "write":
-		delta["tool_calls"] = writing(rest)
+		delta["tool_calls"] = writeCall(rest)
 	default:
 		delta["content"] = rest
 	}
@@ -308,7 +308,7 @@ func (v *e2eEnv) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", b)
 }
 
-func (v *e2eEnv) waited(r *http.Request) bool {
+func (v *e2eEnv) holdAnswer(r *http.Request) bool {
 	v.asked <- struct{}{}
 	select {
 	case <-v.release:
@@ -318,15 +318,15 @@ func (v *e2eEnv) waited(r *http.Request) bool {
 	}
 }
 
-func writing(name string) any {
+func writeCall(name string) any {
 	input, _ := json.Marshal(map[string]string{"file_path": "/work/" + name, "content": "by the agent"})
 	return []any{map[string]any{
 		"index": 0, "id": "call_" + name, "type": "function", "function": map[string]string{"name": "Write", "arguments": string(input)},
 	}}
 }
 
-// made checks that a file of the project exists.
-func (v *e2eEnv) made(name string) {
+// checkFile checks that a file of the project exists.
+func (v *e2eEnv) checkFile(name string) {
 	v.t.Helper()
 	if b, err := os.ReadFile(filepath.Join(v.project, name)); err != nil || string(b) != "by the agent" {
 		v.t.Errorf("%q, %v", b, err)

@@ -13,11 +13,11 @@ func TestE2EContainerReused(t *testing.T) {
 	t.Parallel()
 	v := newE2E(t)
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write one")
-	v.made("one")
+	v.checkFile("one")
 	v.kill()
 	v.until("the engine has noticed", func() bool { return v.container().State == "exited" })
 	v.turn("wrote it", "-c", "--permission-mode", "acceptEdits", "write two")
-	v.made("two")
+	v.checkFile("two")
 	first := v.container().ID
 	v.okay(v.engine.Remove(t.Context(), first))
 	if c := v.container(); c.State != "absent" {
@@ -39,9 +39,9 @@ func TestE2EContainerReused(t *testing.T) {
 func TestE2EKilledInTurn(t *testing.T) {
 	v := newE2E(t)
 	c := v.begin("run", "--workspace", "blog", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	v.kill()
-	c.wants(1, "lost", "session ")
+	c.expect(1, "lost", "session ")
 	v.turn("on", "-c", "say on")
 	v.idle()
 	v.must("sessions", "verify", "--all")
@@ -51,9 +51,9 @@ func TestE2EKilledInTurn(t *testing.T) {
 func TestE2EStoppedInTurn(t *testing.T) {
 	v := newE2E(t)
 	c := v.begin("run", "--workspace", "blog", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	v.must("workspace", "stop", "blog")
-	c.wants(1, "the container was stopped", "resume the session")
+	c.expect(1, "the container was stopped", "resume the session")
 	v.turn("on", "-c", "say on")
 	v.idle()
 	v.must("sessions", "verify", "--all")
@@ -63,9 +63,9 @@ func TestE2EStoppedInTurn(t *testing.T) {
 func TestE2ETwoSessions(t *testing.T) {
 	v := newE2E(t)
 	one := v.begin("run", "--workspace", "blog", "--session-id", "one", "--permission-mode", "acceptEdits", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	two := v.begin("run", "--workspace", "blog", "--session-id", "two", "--permission-mode", "acceptEdits", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	if c := v.container(); c.Processes != 2 || len(v.containers()) != 1 {
 		t.Errorf("%+v", c)
 	}
@@ -74,8 +74,8 @@ func TestE2ETwoSessions(t *testing.T) {
 	}
 	v.release <- struct{}{}
 	v.release <- struct{}{}
-	one.wants(0, "wrote it", "session one")
-	two.wants(0, "wrote it", "session two")
+	one.expect(0, "wrote it", "session one")
+	two.expect(0, "wrote it", "session two")
 	v.idle()
 }
 
@@ -84,7 +84,7 @@ func TestE2ETwoSessions(t *testing.T) {
 func TestE2ESettingsChange(t *testing.T) {
 	v := newE2E(t)
 	c := v.begin("run", "--workspace", "blog", "--permission-mode", "acceptEdits", "wait")
-	v.waits()
+	v.awaitWaitPrompt()
 	first := v.container()
 	v.must("workspace", "set", "blog", "--memory", "300m")
 	if out := v.must("workspace", "start", "blog"); !strings.Contains(out, "it will be recreated when idle") {
@@ -97,7 +97,7 @@ func TestE2ESettingsChange(t *testing.T) {
 		t.Errorf("show prints %s", out)
 	}
 	v.release <- struct{}{}
-	c.wants(0, "wrote it")
+	c.expect(0, "wrote it")
 	v.turn("on", "-c", "say on")
 	if now := v.container(); now.Outdated || now.ID == first.ID {
 		t.Errorf("%+v", now)
@@ -114,7 +114,7 @@ func TestE2ECancel(t *testing.T) {
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGKILL, -1}} {
 		t.Run(tt.signal.String(), func(t *testing.T) {
 			c := v.begin("run", "--workspace", "blog", "wait")
-			v.waits()
+			v.awaitWaitPrompt()
 			if n := len(v.processes()); n < 3 {
 				t.Errorf("%d processes: nothing works inside", n)
 			}

@@ -16,8 +16,8 @@ import (
 // one of them gets it.
 const egressLock = "egress.lock"
 
-// takeOver is the interval at which the waiting processes try to get the lock.
-const takeOver = 100 * time.Millisecond
+// lockRetryInterval is the interval at which the waiting processes try to get the lock.
+const lockRetryInterval = 100 * time.Millisecond
 
 // egressProxies has the egress proxies of the containers that this process uses, keyed by the id of
 // the workspace and the folder of the sockets.
@@ -136,7 +136,7 @@ func (o *egressSocket) serve(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(takeOver):
+		case <-time.After(lockRetryInterval):
 		}
 		if _, err := o.listen(); err != nil {
 			o.w.opt.Log.Warn("the container has no network access", "workspace", o.slug, "error", err)

@@ -8,7 +8,7 @@ import (
 
 // Whatever an agent put in the place of the proxy's socket, the socket is created.
 func TestListenReplacesFile(t *testing.T) {
-	to := outside(t)
+	to := outsideFolder(t)
 	for name, put := range map[string]func(path string) error{
 		"nothing":  func(string) error { return nil },
 		"a file":   func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },

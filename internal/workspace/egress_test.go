@@ -23,7 +23,7 @@ func TestNetwork(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
-	w := spaces(t, e, home)
+	w := newWorkspaces(t, e, home)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") }))
 	defer site.Close()
 	_, port, _ := strings.Cut(strings.TrimPrefix(site.URL, "http://"), ":")
@@ -34,7 +34,7 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	space(t, w, "none", image)
+	createSmall(t, w, "none", image)
 	// HTTP clients ignore a proxy for addresses of this machine, so it is named explicitly.
 	get := func(w *Workspaces, slug, url string) string {
 		t.Helper()
@@ -59,7 +59,7 @@ func TestNetwork(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	// Another process uses the container too, and the first one ends.
-	second := spaces(t, e, home)
+	second := newWorkspaces(t, e, home)
 	also := ensure(t, second, "blog")
 	if also.ID != held.ID {
 		t.Error("another container")

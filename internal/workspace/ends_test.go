@@ -33,7 +33,7 @@ func TestContainerEndsDuringApproval(t *testing.T) {
 		return approval.Answer{}, ctx.Err()
 	}}})
 	done := make(chan event.Result, 1)
-	go func() { done <- turnOf(t, a, "run touch /work/made") }()
+	go func() { done <- runTurn(t, a, "run touch /work/made") }()
 	select {
 	case r := <-done:
 		if r.Reason == event.ReasonCompleted {

@@ -22,8 +22,8 @@ func TestEnsure(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
-	w := spaces(t, e, home)
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, home)
+	createSmall(t, w, "blog", image)
 	if s, err := w.ContainerState(t.Context(), "blog"); err != nil || s.State != Absent {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -34,7 +34,7 @@ func TestEnsure(t *testing.T) {
 	if again := ensure(t, w, "blog"); again.ID != c.ID {
 		t.Error("another container")
 	}
-	if other := ensure(t, spaces(t, e, home), "blog"); other.ID != c.ID {
+	if other := ensure(t, newWorkspaces(t, e, home), "blog"); other.ID != c.ID {
 		t.Error("another container for another program")
 	}
 	uid, gid := agentUser()
@@ -92,8 +92,8 @@ func TestPlan(t *testing.T) {
 func TestEnsureRepairs(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	first := ensure(t, w, "blog")
 	output(t, w, "blog", "write", "/home/agent/note", "kept")
 	for _, tt := range []struct {
@@ -147,8 +147,8 @@ func tryConfigChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.RemoveImage(context.WithoutCancel(t.Context()), first.ID) }) // it loses its name
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	working := begin(t, c, "wait")
 	more := func(n Bytes) {
@@ -191,8 +191,8 @@ func TestEnsureConcurrent(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
-	w := spaces(t, e, home)
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, home)
+	createSmall(t, w, "blog", image)
 	var mu sync.Mutex
 	ids := map[string]int{}
 	var wg sync.WaitGroup
@@ -258,7 +258,7 @@ func TestEnsureElsewhere(t *testing.T) {
 func tryEnsureFails(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
+	w := newWorkspaces(t, e, t.TempDir())
 	empty := fmt.Sprintf("holdfast-test/empty:%d", time.Now().UnixNano())
 	if _, err := e.Import(t.Context(), bytes.NewReader(make([]byte, 1024)), empty, nil); err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func tryEnsureFails(t *testing.T) {
 		{"linkproject", func(s *Settings) { s.Project = outside }, func(string) error {
 			return errors.Join(os.Remove(outside), os.Symlink("/", outside))
 		}, ErrInvalid, "leads to /", "use the path"},
-		{"fifouse", nil, func(dir string) error { return command0("mkfifo", filepath.Join(dir, "use")) }, ErrNotRegular, "FIFO", ""},
+		{"fifouse", nil, func(dir string) error { return runCommand("mkfifo", filepath.Join(dir, "use")) }, ErrNotRegular, "FIFO", ""},
 	} {
 		t.Run(tt.slug, func(t *testing.T) {
 			s := Settings{Slug: tt.slug, Image: image, Limits: Limits{Memory: 128 << 20}}
@@ -315,14 +315,14 @@ func tryEnsureFails(t *testing.T) {
 	}
 }
 
-func command0(args ...string) error { return exec.Command(args[0], args[1:]...).Run() }
+func runCommand(args ...string) error { return exec.Command(args[0], args[1:]...).Run() }
 
 // A container with a workspace's name but without its labels is not changed.
 func TestForeign(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	img, err := e.Image(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func tryNoEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "none"))
-	s := space(t, w, "blog", "")
+	s := createSmall(t, w, "blog", "")
 	for op, do := range map[string]func() error{
 		"ensure":    func() error { _, err := w.Ensure(t.Context(), "blog"); return err },
 		"ephemeral": func() error { _, err := w.EnsureEphemeral(t.Context(), "blog"); return err },

@@ -20,7 +20,7 @@ const ephemeralName = "ephemeral"
 // because the home folder of its agent is in memory. Close removes the container. If this process
 // ends without Close, [Workspaces.Reconcile] removes it. Errors are those of [Workspaces.Ensure].
 func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Container, error) {
-	e, info, err := w.find(ctx)
+	e, info, err := w.findEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 	if err != nil {
 		return nil, errors.Join(err, folder.remove(ctx))
 	}
-	spec := w.spec(s, places{run: filepath.Join(folder.path, runName), project: w.dirs(s).Project}, img.ID, info)
+	spec := w.spec(s, hostFolders{run: filepath.Join(folder.path, runName), project: w.dirs(s).Project}, img.ID, info)
 	spec.Name += "." + folder.id // this is not the container of a workspace, because a workspace name has no dot
 	spec.Labels[labelEphemeral] = folder.id
 	spec.Remove = true

@@ -121,7 +121,7 @@ func (f *Files) list(ctx context.Context, rel string, q FilesQuery) (*FilesPage,
 	}
 	page := &FilesPage{Path: clean, Files: []File{}}
 	for _, name := range names {
-		if file, err := look(dir, name); err == nil {
+		if file, err := statFile(dir, name); err == nil {
 			page.Files = append(page.Files, file)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			page.Files = append(page.Files, File{Name: name, Type: "other"})
@@ -133,7 +133,7 @@ func (f *Files) list(ctx context.Context, rel string, q FilesQuery) (*FilesPage,
 	return page, nil
 }
 
-func look(dir *os.Root, name string) (File, error) {
+func statFile(dir *os.Root, name string) (File, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
 		return File{}, err

@@ -14,7 +14,7 @@ import (
 )
 
 // files opens the files of a new workspace.
-func (d *disk) files(of string) (*Files, string) {
+func (d *diskEnv) files(of string) (*Files, string) {
 	d.t.Helper()
 	s := d.make(Settings{Slug: "a"})
 	f, err := d.Files(d.t.Context(), "a", of)
@@ -32,7 +32,7 @@ func names(p *FilesPage) []string {
 }
 
 func TestFilesList(t *testing.T) {
-	f, dir := newDisk(t).files(HomeFiles)
+	f, dir := newDiskEnv(t).files(HomeFiles)
 	okay(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o700))
 	okay(t, os.WriteFile(filepath.Join(dir, "file"), []byte("hello"), 0o600))
 	okay(t, os.WriteFile(filepath.Join(dir, ".hidden"), nil, 0o600))
@@ -65,7 +65,7 @@ func TestFilesList(t *testing.T) {
 
 // Pages contain every name once, in order, whatever it contains.
 func TestFilesPages(t *testing.T) {
-	f, dir := newDisk(t).files(ProjectFiles)
+	f, dir := newDiskEnv(t).files(ProjectFiles)
 	want := []string{"a\nb", "\xff\xfe", "ünï", strings.Repeat("x", 255), " ", "-rf", "*"}
 	for i := range 50 {
 		want = append(want, fmt.Sprintf("n%02d", i))
@@ -96,9 +96,9 @@ func TestFilesPages(t *testing.T) {
 }
 
 func TestFilesWrite(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	f, dir := d.files(HomeFiles)
-	to := outside(t)
+	to := outsideFolder(t)
 	okay(t, os.Symlink(filepath.Join(to, "sub", "file"), filepath.Join(dir, "link")))
 	okay(t, os.Symlink(to, filepath.Join(dir, "linked")))
 	okay(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
@@ -164,8 +164,8 @@ func TestFilesWrite(t *testing.T) {
 }
 
 func TestFilesMakeAndRemove(t *testing.T) {
-	f, dir := newDisk(t).files(HomeFiles)
-	to := outside(t)
+	f, dir := newDiskEnv(t).files(HomeFiles)
+	to := outsideFolder(t)
 	mkdir := func(rel string) error {
 		dir, err := f.makeFolder(rel)
 		if err != nil {
@@ -196,7 +196,7 @@ func TestFilesMakeAndRemove(t *testing.T) {
 }
 
 func TestFilesOf(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	project := filepath.Join(filepath.Dir(d.home), "project")
 	okay(t, os.Mkdir(project, 0o755))
 	d.make(Settings{Slug: "a", Project: project})
@@ -216,7 +216,7 @@ func TestFilesOf(t *testing.T) {
 	}
 	// A project that was replaced by a link is not searched.
 	okay(t, os.Rename(project, project+"2"))
-	okay(t, os.Symlink(outside(t), project))
+	okay(t, os.Symlink(outsideFolder(t), project))
 	if _, err := d.Files(t.Context(), "a", ProjectFiles); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
@@ -228,7 +228,7 @@ func TestFilesOf(t *testing.T) {
 }
 
 func TestFilesOutcomes(t *testing.T) {
-	f, _ := newDisk(t).files(HomeFiles)
+	f, _ := newDiskEnv(t).files(HomeFiles)
 	for rel, status := range map[string]int{"../x": 403, "none": 404, "": 400} {
 		if err := f.Remove(t.Context(), rel); outcome.FromError(err).Status != status {
 			t.Errorf("%q: %v is %d", rel, err, outcome.FromError(err).Status)

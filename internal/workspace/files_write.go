@@ -39,7 +39,7 @@ func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, 
 	if err := put(ctx, dir, base, from, limit); err != nil {
 		return nil, f.error("write", rel, err)
 	}
-	file, err := look(dir, base)
+	file, err := statFile(dir, base)
 	if err != nil {
 		return nil, f.error("write", rel, err)
 	}
@@ -116,7 +116,7 @@ func giveEmpty(dir *os.Root) error {
 // put writes a file under a temporary name and renames it when it is complete.
 func put(ctx context.Context, dir *os.Root, name string, from io.Reader, limit int64) error {
 	if seen, err := dir.Lstat(name); err == nil && seen.IsDir() {
-		return notRegular(seen.Mode())
+		return notRegularError(seen.Mode())
 	}
 	tmp := ".holdfast-" + newID()
 	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -18,13 +18,13 @@ func openFolder(parent *os.Root, name string) (*os.Root, error) {
 		return nil, err
 	}
 	if !seen.IsDir() {
-		return nil, &Error{Op: "open folder", Path: filepath.Join(parent.Name(), name), Err: ErrNotRegular, Detail: what(seen.Mode()) + " instead of a folder"}
+		return nil, &Error{Op: "open folder", Path: filepath.Join(parent.Name(), name), Err: ErrNotRegular, Detail: fileTypeText(seen.Mode()) + " instead of a folder"}
 	}
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := same(seen, func() (fs.FileInfo, error) { return dir.Stat(".") }); err != nil {
+	if err := checkSameFile(seen, func() (fs.FileInfo, error) { return dir.Stat(".") }); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return dir, nil
@@ -47,8 +47,8 @@ func openBelow(root *os.Root, rel string) (*os.Root, error) {
 	return dir, nil
 }
 
-// same checks that the opened file is the one that was checked before.
-func same(seen fs.FileInfo, opened func() (fs.FileInfo, error)) error {
+// checkSameFile checks that the opened file is the one that was checked before.
+func checkSameFile(seen fs.FileInfo, opened func() (fs.FileInfo, error)) error {
 	now, err := opened()
 	if err == nil && !os.SameFile(seen, now) {
 		err = &Error{Op: "open", Path: seen.Name(), Err: ErrOutside, Detail: "it was replaced while it was being opened"}
@@ -56,8 +56,8 @@ func same(seen fs.FileInfo, opened func() (fs.FileInfo, error)) error {
 	return err
 }
 
-// what describes a file's type in words.
-func what(m fs.FileMode) string {
+// fileTypeText describes a file's type in words.
+func fileTypeText(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
 		return "a regular file"
@@ -81,9 +81,9 @@ func (w *Workspaces) open(op, slug string) (*os.Root, error) {
 	if err := CheckSlug(slug); err != nil {
 		return nil, err
 	}
-	all, err := w.openAll()
+	all, err := w.openWorkspacesFolder()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notFound(op, slug)
+		return nil, notFoundError(op, slug)
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (w *Workspaces) open(op, slug string) (*os.Root, error) {
 	dir, err := openFolder(all, slug)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, notFound(op, slug)
+		return nil, notFoundError(op, slug)
 	case errors.Is(err, ErrNotRegular):
 		return nil, &Error{Op: op, Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: err.Error(), Advice: "holdfast workspace delete " + slug + " removes it, but not what it points to"}
 	case err != nil:
@@ -101,8 +101,8 @@ func (w *Workspaces) open(op, slug string) (*os.Root, error) {
 	return dir, nil
 }
 
-// openAll opens the folder of all workspaces and checks that it is a folder.
-func (w *Workspaces) openAll() (*os.Root, error) {
+// openWorkspacesFolder opens the folder of all workspaces and checks that it is a folder.
+func (w *Workspaces) openWorkspacesFolder() (*os.Root, error) {
 	home, err := os.OpenRoot(w.home)
 	if err != nil {
 		return nil, err
@@ -115,6 +115,6 @@ func (w *Workspaces) openAll() (*os.Root, error) {
 	return all, err
 }
 
-func notFound(op, slug string) error {
+func notFoundError(op, slug string) error {
 	return &Error{Op: op, Slug: slug, Err: ErrNotFound, Advice: "holdfast workspace list"}
 }

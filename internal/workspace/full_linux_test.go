@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 func fullDisk(t *testing.T, dir string) {
 	okay(t, unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	okay(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"))
-	d := diskAt(t, filepath.Join(dir, "home"), nil)
+	d := diskEnvAt(t, filepath.Join(dir, "home"), nil)
 	s := d.make(Settings{Slug: "a"})
 	fill := func() {
 		t.Helper()

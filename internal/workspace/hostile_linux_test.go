@@ -39,8 +39,8 @@ func filler(t *testing.T, path string) string {
 	return path
 }
 
-// public creates a folder that every user can read.
-func public(t *testing.T) string {
+// publicFolder creates a folder that every user can read.
+func publicFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "holdfast-public-")
 	okay(t, err)
@@ -58,9 +58,9 @@ func heavy() (many, deep int) {
 }
 
 // fillHome fills the home of a workspace as a user; 0 is root if the test runs as root.
-func (d *disk) fillHome(s *Settings, uid int, out string, args ...string) *exec.Cmd {
+func (d *diskEnv) fillHome(s *Settings, uid int, out string, args ...string) *exec.Cmd {
 	many, deep := heavy()
-	dir := public(d.t)
+	dir := publicFolder(d.t)
 	args = append(args, "-many", strconv.Itoa(many), "-deep", strconv.Itoa(deep), "-out", out, d.dirs(s).Home)
 	cmd := exec.Command(filler(d.t, filepath.Join(dir, "fill")), args...)
 	cmd.Dir = dir
@@ -74,7 +74,7 @@ func (d *disk) fillHome(s *Settings, uid int, out string, args ...string) *exec.
 	return cmd
 }
 
-func (d *disk) filled(s *Settings, uid int, out string) {
+func (d *diskEnv) fill(s *Settings, uid int, out string) {
 	d.t.Helper()
 	began := time.Now()
 	if b, err := d.fillHome(s, uid, out).CombinedOutput(); err != nil || !bytes.Contains(b, []byte("filled")) {
@@ -92,14 +92,14 @@ func TestHostileHome(t *testing.T) {
 	}
 	for name, uid := range users {
 		t.Run(name, func(t *testing.T) {
-			d := newDisk(t)
-			to := outside(t)
+			d := newDiskEnv(t)
+			to := outsideFolder(t)
 			s := d.make(Settings{Slug: "a"})
 			d.session("one", s)
-			before := looks(t, d.at("a", runName))
-			d.filled(s, uid, to)
-			d.looked(s, name)
-			if now := looks(t, d.at("a", runName)); now != before {
+			before := folderText(t, d.at("a", runName))
+			d.fill(s, uid, to)
+			d.tryEveryOperation(s, name)
+			if now := folderText(t, d.at("a", runName)); now != before {
 				t.Errorf("run is %s", now)
 			}
 			began := time.Now()
@@ -116,8 +116,8 @@ func TestHostileHome(t *testing.T) {
 	}
 }
 
-// looked uses every host operation on a hostile home.
-func (d *disk) looked(s *Settings, who string) {
+// tryEveryOperation uses every host operation on a hostile home.
+func (d *diskEnv) tryEveryOperation(s *Settings, who string) {
 	t := d.t
 	t.Helper()
 	many, deep := heavy()
@@ -170,8 +170,8 @@ func (d *disk) looked(s *Settings, who string) {
 // A program that keeps replacing folders by links while its home is deleted gains nothing; after it has ended,
 // the deletion is completed.
 func TestHostileRace(t *testing.T) {
-	d := newDisk(t)
-	to := outside(t)
+	d := newDiskEnv(t)
+	to := outsideFolder(t)
 	s := d.make(Settings{Slug: "a"})
 	cmd := d.fillHome(s, 4711, to, "-race")
 	out, err := cmd.StdoutPipe()
@@ -205,11 +205,11 @@ func TestHostileRace(t *testing.T) {
 func TestHostileContainer(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t)
-	to := outside(t)
+	to := outsideFolder(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	okay(t, err)
-	d := &disk{t: t, Workspaces: spaces(t, e, home)}
-	s := space(t, d.Workspaces, "a", testImage(t, e, "hostile"))
+	d := &diskEnv{t: t, Workspaces: newWorkspaces(t, e, home)}
+	s := createSmall(t, d.Workspaces, "a", testImage(t, e, "hostile"))
 	filler(t, filepath.Join(d.dirs(s).Home, "fill"))
 	ensure(t, d.Workspaces, "a")
 	many, deep := heavy()
@@ -221,7 +221,7 @@ func TestHostileContainer(t *testing.T) {
 	if err != nil || exit.Code != 0 {
 		t.Fatalf("%v, %+v: %s", err, exit, out.String())
 	}
-	d.looked(s, "in a container")
+	d.tryEveryOperation(s, "in a container")
 	began := time.Now()
 	gone, err := d.Delete(t.Context(), "a", nil)
 	if err != nil || gone.Entries < int64(many+deep) {

@@ -14,8 +14,8 @@ import (
 // locks are the locks of this process, by workspace name. The map contains a lock as long as a
 // goroutine holds it or waits for it.
 type locks struct {
-	mu   sync.Mutex
-	byID map[string]*slugLock
+	mu     sync.Mutex
+	bySlug map[string]*slugLock
 }
 
 type slugLock struct {
@@ -55,14 +55,14 @@ func (h *workspaceLock) Release() {
 
 func (l *locks) take(ctx context.Context, slug string) (release func(), err error) {
 	l.mu.Lock()
-	if l.byID == nil {
-		l.byID = map[string]*slugLock{}
+	if l.bySlug == nil {
+		l.bySlug = map[string]*slugLock{}
 	}
-	s := l.byID[slug]
+	s := l.bySlug[slug]
 	if s == nil {
 		s = &slugLock{turn: make(chan struct{}, 1)}
 		s.turn <- struct{}{}
-		l.byID[slug] = s
+		l.bySlug[slug] = s
 	}
 	s.users++
 	l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *locks) take(ctx context.Context, slug string) (release func(), err erro
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if s.users--; s.users == 0 {
-			delete(l.byID, slug)
+			delete(l.bySlug, slug)
 		}
 	}
 	select {
@@ -128,7 +128,7 @@ func openLock(dir *os.Root) (*os.File, error) {
 	case err != nil:
 		return nil, err
 	case !seen.Mode().IsRegular():
-		return nil, &Error{Op: "lock", Path: dir.Name() + "/" + lockName, Err: ErrDamaged, Detail: what(seen.Mode()) + " instead of the lock file", Advice: "remove it"}
+		return nil, &Error{Op: "lock", Path: dir.Name() + "/" + lockName, Err: ErrDamaged, Detail: fileTypeText(seen.Mode()) + " instead of the lock file", Advice: "remove it"}
 	}
 	f, err := dir.OpenFile(lockName, os.O_RDWR|nonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func openLock(dir *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := same(seen, f.Stat); err != nil {
+	if err := checkSameFile(seen, f.Stat); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -151,9 +151,9 @@ func (w *Workspaces) isCurrent(slug string, dir *os.Root, lock *os.File) bool {
 	}
 	defer now.Close()
 	opened, err := dir.Stat(".")
-	if err != nil || same(opened, func() (fs.FileInfo, error) { return now.Stat(".") }) != nil {
+	if err != nil || checkSameFile(opened, func() (fs.FileInfo, error) { return now.Stat(".") }) != nil {
 		return false
 	}
 	seen, err := now.Lstat(lockName)
-	return err == nil && same(seen, lock.Stat) == nil
+	return err == nil && checkSameFile(seen, lock.Stat) == nil
 }

@@ -78,9 +78,9 @@ func parseModelAddress(text string) (modelAddress, error) {
 	return a, nil
 }
 
-// loopback reports whether the address means the container itself when it is used inside the
+// isLoopback reports whether the address means the container itself when it is used inside the
 // container.
-func (a *modelAddress) loopback() bool {
+func (a *modelAddress) isLoopback() bool {
 	h, err := egress.ParseHost(a.host)
 	if err != nil {
 		return false
@@ -95,23 +95,23 @@ func (a *modelAddress) String() string {
 	return a.variable + ", which is " + a.url + ","
 }
 
-// unreachable returns the error for an address.
-func (a *modelAddress) unreachable(slug, why, advice string) error {
+// unreachableError returns the error for an address.
+func (a *modelAddress) unreachableError(slug, why, advice string) error {
 	return &Error{Op: "run an agent in", Slug: slug, Err: ErrUnreachable, Detail: fmt.Sprintf("%s %s", a, why), Advice: advice}
 }
 
-// checkModel rejects at once an address that no container of the workspace can reach.
-func checkModel(s *Settings, list []modelAddress) error {
+// checkModelAddresses rejects at once an address that no container of the workspace can reach.
+func checkModelAddresses(s *Settings, list []modelAddress) error {
 	for i := range list {
 		a := &list[i]
 		target := net.JoinHostPort(a.host, strconv.Itoa(a.port))
 		switch {
-		case a.loopback():
-			return a.unreachable(s.Slug, "refers to the container itself, not to this host", fmt.Sprintf(
+		case a.isLoopback():
+			return a.unreachableError(s.Slug, "refers to the container itself, not to this host", fmt.Sprintf(
 				"let the server listen on a non-loopback address of this host, set %s to it, and allow it: %s",
 				a.variable, allowCommand(s, fmt.Sprintf("ADDRESS:%d", a.port))))
 		case s.Network.Mode == NetworkNone:
-			return a.unreachable(s.Slug, "cannot be reached: the workspace has no network", allowCommand(s, target))
+			return a.unreachableError(s.Slug, "cannot be reached: the workspace has no network", allowCommand(s, target))
 		}
 	}
 	return nil
@@ -122,15 +122,15 @@ func allowCommand(s *Settings, target string) string {
 	return "holdfast workspace set " + s.Slug + " --allow-domain " + strings.Join(append(slices.Clone(s.Network.Domains), target), " --allow-domain ")
 }
 
-// reach checks whether the container's proxy can reach the models. It requests a connection as the
+// checkModelsReachable checks whether the container's proxy can reach the models. It requests a connection as the
 // agent would, under the rules of the workspace.
-func (w *Workspaces) reach(ctx context.Context, slug string, list []modelAddress) error {
+func (w *Workspaces) checkModelsReachable(ctx context.Context, slug string, list []modelAddress) error {
 	if len(list) == 0 {
 		return nil
 	}
 	s, err := w.Get(ctx, slug) // the settings may have changed since the agent was created
 	if err == nil {
-		err = checkModel(s, list)
+		err = checkModelAddresses(s, list)
 	}
 	if err != nil {
 		return err
@@ -158,24 +158,24 @@ func (a *modelAddress) checkReachable(ctx context.Context, s *Settings) error {
 	var seen egress.Session
 	served := make(chan error, 1)
 	go func() { served <- proxy.Serve(ctx, &oneConn{conn: there, done: ctx.Done()}, &seen) }()
-	status, err := connect(ctx, here, net.JoinHostPort(a.host, strconv.Itoa(a.port)))
+	status, err := requestTunnel(ctx, here, net.JoinHostPort(a.host, strconv.Itoa(a.port)))
 	cancel()
 	<-served
 	if err == nil && status == http.StatusOK {
 		return nil
 	}
 	if list := seen.Refusals(); len(list) > 0 {
-		return a.unreachable(s.Slug, "is not allowed: "+list[0].Text(), allowCommand(s, list[0].Target()))
+		return a.unreachableError(s.Slug, "is not allowed: "+list[0].Text(), allowCommand(s, list[0].Target()))
 	}
 	why := "does not answer"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		why += " within " + reachWait.String()
 	}
-	return a.unreachable(s.Slug, why, "check that a server listens there and that the name and port are correct")
+	return a.unreachableError(s.Slug, why, "check that a server listens there and that the name and port are correct")
 }
 
-// connect requests a tunnel from a proxy and returns its status code.
-func connect(ctx context.Context, c net.Conn, target string) (int, error) {
+// requestTunnel requests a tunnel from a proxy and returns its status code.
+func requestTunnel(ctx context.Context, c net.Conn, target string) (int, error) {
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()

@@ -45,7 +45,7 @@ func (w *Workspaces) Overviews(ctx context.Context) ([]Overview, error) {
 		return nil, err
 	}
 	out := make([]Overview, len(list))
-	_, _, missing := w.find(ctx)
+	_, _, missing := w.findEngine(ctx)
 	turns := make(chan struct{}, 8) // limits concurrent calls to engines
 	var wg sync.WaitGroup
 	for i := range list {
@@ -54,7 +54,7 @@ func (w *Workspaces) Overviews(ctx context.Context) ([]Overview, error) {
 			continue
 		}
 		if missing != nil {
-			out[i].failed(missing)
+			out[i].setProblem(missing)
 			continue
 		}
 		wg.Go(func() {
@@ -72,7 +72,7 @@ func (w *Workspaces) overview(l Entry) Overview {
 	if l.Settings != nil {
 		o.SessionProject = l.Settings.SessionProject()
 	}
-	o.failed(l.Err)
+	o.setProblem(l.Err)
 	return o
 }
 
@@ -83,10 +83,10 @@ func (w *Workspaces) inspect(ctx context.Context, o *Overview) {
 		o.Container = &state
 		return
 	}
-	o.failed(err)
+	o.setProblem(err)
 }
 
-func (o *Overview) failed(err error) {
+func (o *Overview) setProblem(err error) {
 	if err == nil {
 		return
 	}
@@ -105,7 +105,7 @@ type Engine struct {
 
 // Engine returns the container engine's name and version. Error: [ErrNoEngine].
 func (w *Workspaces) Engine(ctx context.Context) (*Engine, error) {
-	_, info, err := w.find(ctx)
+	_, info, err := w.findEngine(ctx)
 	if err != nil {
 		return nil, err
 	}

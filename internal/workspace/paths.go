@@ -16,21 +16,21 @@ import (
 // before a container is created, because an engine follows links and mounts whatever a path leads
 // to at that time. others are the other workspaces.
 func (w *Workspaces) checkPaths(s *Settings, others []Settings) *problem {
-	hosts := s.hosts()
+	hosts := s.hostPaths()
 	for _, h := range hosts {
-		if p := w.checkHost(h); p != nil {
+		if p := w.checkHostPath(h); p != nil {
 			return p
 		}
 	}
 	for i, a := range hosts {
 		for _, b := range hosts[:i] {
-			if p := swappable(a, b, ""); p != nil {
+			if p := checkSwappable(a, b, ""); p != nil {
 				return p
 			}
 		}
 		for j := range others {
-			for _, b := range others[j].hosts() {
-				if p := swappable(a, b, " of workspace "+others[j].Slug); p != nil {
+			for _, b := range others[j].hostPaths() {
+				if p := checkSwappable(a, b, " of workspace "+others[j].Slug); p != nil {
 					return p
 				}
 			}
@@ -39,28 +39,28 @@ func (w *Workspaces) checkPaths(s *Settings, others []Settings) *problem {
 	return nil
 }
 
-// host is a host path that is mounted.
-type host struct {
+// hostPath is a host path that is mounted.
+type hostPath struct {
 	field, path string
 	writable    bool
 	folder      bool // it must be a folder
 }
 
-func (s *Settings) hosts() []host {
-	var list []host
+func (s *Settings) hostPaths() []hostPath {
+	var list []hostPath
 	if s.Project != "" {
-		list = append(list, host{"project", s.Project, true, true})
+		list = append(list, hostPath{"project", s.Project, true, true})
 	}
 	for i, m := range s.Mounts {
-		list = append(list, host{fmt.Sprintf("mounts[%d].host", i), m.Host, !m.ReadOnly, false})
+		list = append(list, hostPath{fmt.Sprintf("mounts[%d].host", i), m.Host, !m.ReadOnly, false})
 	}
 	return list
 }
 
-// swappable rejects two paths if one is inside the other and an agent can write to the outer one.
+// checkSwappable rejects two paths if one is inside the other and an agent can write to the outer one.
 // The agent could replace the inner path with a link, and the next container would get the target
 // of that link.
-func swappable(a, b host, of string) *problem {
+func checkSwappable(a, b hostPath, of string) *problem {
 	const hint = "mount folders side by side, or the outer one read-only"
 	switch {
 	case a.path == b.path:
@@ -82,7 +82,7 @@ var (
 	readTrees   = []string{"/etc", "/private/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
 )
 
-func (w *Workspaces) checkHost(h host) *problem {
+func (w *Workspaces) checkHostPath(h hostPath) *problem {
 	refuse := func(hint, format string, args ...any) *problem {
 		return &problem{h.field, fmt.Sprintf(format, args...), hint}
 	}
@@ -100,7 +100,7 @@ func (w *Workspaces) checkHost(h host) *problem {
 		return refuse("", "%v", err)
 	}
 	if !info.IsDir() && (h.folder || !info.Mode().IsRegular()) {
-		return refuse("name a folder", "%s is %s", h.path, what(info.Mode()))
+		return refuse("name a folder", "%s is %s", h.path, fileTypeText(info.Mode()))
 	}
 	for _, tree := range systemTrees {
 		if below(plain, tree, '/') || below(tree, plain, '/') {
@@ -138,7 +138,7 @@ func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any
 		if !filepath.IsAbs(protected.path) {
 			continue
 		}
-		for _, at := range []string{filepath.Clean(protected.path), resolved(protected.path)} {
+		for _, at := range []string{filepath.Clean(protected.path), resolveLinks(protected.path)} {
 			if below(at, p, filepath.Separator) || below(p, at, filepath.Separator) && protected.name == "HOLDFAST_HOME" {
 				return refuse("choose a folder outside it", "%s overlaps %s (%s)", p, at, protected.name)
 			}
@@ -147,8 +147,8 @@ func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any
 	return nil
 }
 
-// resolved returns the path that p leads to after all links are followed, as far as p exists.
-func resolved(p string) string {
+// resolveLinks returns the path that p leads to after all links are followed, as far as p exists.
+func resolveLinks(p string) string {
 	if plain, err := filepath.EvalSymlinks(p); err == nil {
 		return plain
 	}

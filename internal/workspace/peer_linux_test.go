@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestImposter(t *testing.T) {
+func TestImpostor(t *testing.T) {
 	// A shell redirects the input of background commands from /dev/null, and cat would end at once.
 	sh := exec.Command("sh", "-c", "exec 3<&0; cat <&3 & echo $!; wait")
 	in, err := sh.StdinPipe()

@@ -21,11 +21,11 @@ type Reconciled struct {
 // another HOLDFAST_HOME, or containers that have Holdfast's labels only because their image was
 // made from one of its containers. It returns an error if the engine cannot be queried.
 func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
-	e, _, err := w.find(ctx)
+	e, _, err := w.findEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, err := w.list(ctx, e, "")
+	list, err := w.listContainers(ctx, e, "")
 	if err != nil {
 		return nil, err
 	}
@@ -37,28 +37,28 @@ func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
 			ephemeral[slug] = append(ephemeral[slug], c)
 			continue
 		}
-		out.one(c, func() (bool, bool, error) { return w.orphan(ctx, e, c, slug) })
+		out.add(c, func() (bool, bool, error) { return w.removeOrphan(ctx, e, c, slug) })
 	}
 	known, err := w.List(ctx)
-	out.problem(err)
+	out.addProblem(err)
 	for _, l := range known {
 		ephemeral[l.Slug] = append(ephemeral[l.Slug], nil...) // leftover folders without a container
 	}
 	for slug, list := range ephemeral {
 		removed, err := w.dropEphemeral(ctx, e, slug, list)
 		out.Removed = append(out.Removed, removed...)
-		out.problem(err)
+		out.addProblem(err)
 	}
 	return out, nil
 }
 
-func (r *Reconciled) problem(err error) {
+func (r *Reconciled) addProblem(err error) {
 	if err != nil {
 		r.Problems = append(r.Problems, err)
 	}
 }
 
-func (r *Reconciled) one(c engine.Container, look func() (orphan, removed bool, err error)) {
+func (r *Reconciled) add(c engine.Container, look func() (orphan, removed bool, err error)) {
 	orphan, removed, err := look()
 	switch {
 	case removed:
@@ -68,12 +68,12 @@ func (r *Reconciled) one(c engine.Container, look func() (orphan, removed bool, 
 	default:
 		r.Kept = append(r.Kept, c.Name)
 	}
-	r.problem(err)
+	r.addProblem(err)
 }
 
-// orphan checks whether a container belongs to no workspace. If so, and if it is idle, orphan
+// removeOrphan checks whether a container belongs to no workspace. If so, and if it is idle, removeOrphan
 // removes it. A damaged workspace still exists.
-func (w *Workspaces) orphan(ctx context.Context, e *engine.Engine, c engine.Container, slug string) (orphan, removed bool, err error) {
+func (w *Workspaces) removeOrphan(ctx context.Context, e *engine.Engine, c engine.Container, slug string) (orphan, removed bool, err error) {
 	if CheckSlug(slug) == nil && c.Name == w.containerName(slug) {
 		// A workspace that is created under this name meanwhile gets another container.
 		s, err := w.Get(ctx, slug)

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// made creates a container directly with the engine.
-func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]string, start bool, mounted ...string) string {
+// createDirectly creates a container directly with the engine.
+func createDirectly(t *testing.T, e *engine.Engine, image, name string, labels map[string]string, start bool, mounted ...string) string {
 	t.Helper()
 	img, err := e.Image(t.Context(), image)
 	if err != nil {
@@ -45,25 +45,25 @@ func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]
 func tryReconcile(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "known", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "known", image)
 	known := ensure(t, w, "known")
-	other := spaces(t, e, t.TempDir())
-	space(t, other, "known", image)
+	other := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, other, "known", image)
 	elsewhere := ensure(t, other, "known")
 
 	labels := func(slug string) map[string]string {
 		return map[string]string{labelHome: w.homeHash(), labelWorkspace: slug, labelID: "0123456789abcdef"}
 	}
-	made(t, e, image, w.containerName("orphan"), labels("orphan"), false)
-	made(t, e, image, w.containerName("idle"), labels("idle"), true)
-	made(t, e, image, w.containerName("known")+"-legacy", labels("known"), true, w.dirs(&known.Settings).Run)
-	made(t, e, image, w.containerName("bad")+"-slug", labels("../known"), false, w.dirs(&known.Settings).Run)
+	createDirectly(t, e, image, w.containerName("orphan"), labels("orphan"), false)
+	createDirectly(t, e, image, w.containerName("idle"), labels("idle"), true)
+	createDirectly(t, e, image, w.containerName("known")+"-legacy", labels("known"), true, w.dirs(&known.Settings).Run)
+	createDirectly(t, e, image, w.containerName("bad")+"-slug", labels("../known"), false, w.dirs(&known.Settings).Run)
 	labelled := labels("known")
 	labelled[labelEphemeral] = "0123456789abcdef"
-	copied := made(t, e, image, w.containerName("known")+"-copy", labelled, true) // docker commit, docker run
-	foreign := made(t, e, image, w.containerName("foreign"), nil, true)
-	busy := made(t, e, image, w.containerName("busy"), labels("busy"), true)
+	copied := createDirectly(t, e, image, w.containerName("known")+"-copy", labelled, true) // docker commit, docker run
+	foreign := createDirectly(t, e, image, w.containerName("foreign"), nil, true)
+	busy := createDirectly(t, e, image, w.containerName("busy"), labels("busy"), true)
 	inBusy := begin(t, &Container{ID: busy, w: bridgedOnly(w), engine: e}, "wait")
 
 	got, err := w.Reconcile(t.Context())
@@ -96,8 +96,8 @@ func tryReconcile(t *testing.T) {
 func TestLabelsOfAnImage(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1", "LABEL "+labelEphemeral+"=0123456789abcdef")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	if got, err := w.Reconcile(t.Context()); err != nil || !slices.Equal(got.Kept, []string{c.Name}) || len(got.Problems) != 0 {
 		t.Errorf("%+v, %v", got, err)
@@ -106,7 +106,7 @@ func TestLabelsOfAnImage(t *testing.T) {
 	if err != nil || found.State != engine.Running {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	copied := made(t, e, image, w.containerName("blog")+"-copy", found.Labels, true)
+	copied := createDirectly(t, e, image, w.containerName("blog")+"-copy", found.Labels, true)
 	_ = c.Close()
 	if _, err := w.Delete(t.Context(), "blog", nil); err != nil {
 		t.Fatal(err)
@@ -127,8 +127,8 @@ func bridgedOnly(w *Workspaces) *Workspaces {
 func TestRecreateWorkspace(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	_ = c.Close()
 	short, err := w.EnsureEphemeral(t.Context(), "blog")
@@ -147,7 +147,7 @@ func TestRecreateWorkspace(t *testing.T) {
 	if err := short.Close(); err != nil {
 		t.Errorf("the end of an ephemeral one whose workspace was deleted: %v", err)
 	}
-	space(t, w, "blog", image)
+	createSmall(t, w, "blog", image)
 	if again := ensure(t, w, "blog"); again.ID == c.ID {
 		t.Error("the same container")
 	}
@@ -156,10 +156,10 @@ func TestRecreateWorkspace(t *testing.T) {
 func tryStopAll(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
+	w := newWorkspaces(t, e, t.TempDir())
 	ids := map[string]string{}
 	for _, slug := range []string{"a", "b", "c"} {
-		space(t, w, slug, image)
+		createSmall(t, w, slug, image)
 		c := ensure(t, w, slug)
 		ids[slug] = c.ID
 		_ = c.Close()
@@ -181,8 +181,8 @@ func tryStopAll(t *testing.T) {
 func TestEphemeral(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	s := space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	s := createSmall(t, w, "blog", image)
 	c, err := w.EnsureEphemeral(t.Context(), "blog")
 	if err != nil {
 		t.Fatalf("%v (hint: %s)", err, hint(err))
@@ -224,8 +224,8 @@ func TestEphemeralOrphan(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
-	w := spaces(t, e, home)
-	s := space(t, w, "blog", image)
+	w := newWorkspaces(t, e, home)
+	s := createSmall(t, w, "blog", image)
 	run := exec.Command(os.Args[0], "-test.run=^TestEphemeralElsewhere$")
 	run.Env = append(os.Environ(), "HOLDFAST_TEST_EPHEMERAL="+home)
 	out, err := run.CombinedOutput()

@@ -13,7 +13,7 @@ import (
 // sockets. The workspace is locked; only Holdfast renames these folders.
 func repairFolders(ctx context.Context, dir *os.Root) error {
 	for _, name := range []string{homeName, runName, projectName} {
-		if err := ownRights(dir, name); err != nil {
+		if err := giveOwnerRights(dir, name); err != nil {
 			return err
 		}
 	}
@@ -44,9 +44,9 @@ func repairFolders(ctx context.Context, dir *os.Root) error {
 	return nil
 }
 
-// ownRights gives the owner of a folder all permissions for it. It ignores a path that is not a
+// giveOwnerRights gives the owner of a folder all permissions for it. It ignores a path that is not a
 // folder.
-func ownRights(dir *os.Root, name string) error {
+func giveOwnerRights(dir *os.Root, name string) error {
 	seen, err := dir.Lstat(name)
 	if err != nil || !seen.IsDir() || seen.Mode().Perm()&0o700 == 0o700 {
 		return nil //nolint:nilerr // as above

@@ -18,8 +18,8 @@ import (
 // Changes of an agent to its folders do not prevent the next start, and links that it put there are not
 // followed.
 func TestRepairFolders(t *testing.T) {
-	d := newDisk(t)
-	to := outside(t)
+	d := newDiskEnv(t)
+	to := outsideFolder(t)
 	s := d.make(Settings{Slug: "a"})
 	run := d.dirs(s).Run
 	okay(t, os.MkdirAll(filepath.Join(run, "supervisor.sock", "sub"), 0o755))
@@ -57,8 +57,8 @@ func TestRepairFolders(t *testing.T) {
 func TestContainerAfterSabotage(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
-	w := spaces(t, e, t.TempDir())
-	s := space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	s := createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	_ = c.Close()
 	run := w.dirs(s).Run
@@ -84,8 +84,8 @@ func TestImageSettingsIgnored(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1", `ENTRYPOINT ["/added"]`, `CMD ["nothing"]`, "USER 0:0", "VOLUME /data /home/agent",
 		"ENV LD_PRELOAD=/added", "ENV HTTP_PROXY=http://evil.test", `HEALTHCHECK CMD ["/added"]`, "WORKDIR /nowhere")
-	w := spaces(t, e, t.TempDir())
-	space(t, w, "blog", image)
+	w := newWorkspaces(t, e, t.TempDir())
+	createSmall(t, w, "blog", image)
 	c := ensure(t, w, "blog")
 	raw, err := e.InspectRaw(t.Context(), c.ID)
 	okay(t, err)
@@ -111,10 +111,10 @@ func TestImageSettingsIgnored(t *testing.T) {
 
 // The container's log is shortened to one line.
 func TestContainerLogLine(t *testing.T) {
-	if got := lastWords("one\n  two\r\n"); got != "one two" {
+	if got := logEnd("one\n  two\r\n"); got != "one two" {
 		t.Errorf("%q", got)
 	}
-	if got := lastWords(strings.Repeat("ü", 1<<20)); len(got) > 520 || !strings.HasPrefix(got, "…ü") {
+	if got := logEnd(strings.Repeat("ü", 1<<20)); len(got) > 520 || !strings.HasPrefix(got, "…ü") {
 		t.Errorf("%d bytes", len(got))
 	}
 }
@@ -126,7 +126,7 @@ func TestOutcomesOfEngine(t *testing.T) {
 		engine.ErrConflict: outcome.Conflict, engine.ErrRefused: outcome.Failed,
 	} {
 		inner := &engine.Error{Op: "start container", Err: err, Advice: "wait"}
-		for _, e := range []error{ofEngine(inner), (&Container{Slug: "a"}).fail(inner)} {
+		for _, e := range []error{engineError(inner), (&Container{Slug: "a"}).fail(inner)} {
 			if got := outcome.FromError(e); got != want || outcome.Hint(e) != "wait" {
 				t.Errorf("%v: %+v, %q", e, got, outcome.Hint(e))
 			}

@@ -106,8 +106,8 @@ func TestEngineRestart(t *testing.T) {
 			}
 			defer e.Close()
 			image := testImage(t, e, "1")
-			w := spaces(t, e, t.TempDir())
-			space(t, w, "blog", image)
+			w := newWorkspaces(t, e, t.TempDir())
+			createSmall(t, w, "blog", image)
 			c := ensure(t, w, "blog")
 			output(t, w, "blog", "write", "/home/agent/note", "kept")
 			working := begin(t, c, "wait")

@@ -99,17 +99,17 @@ const (
 // WithDefaults returns the settings with defaults for all empty fields that have one.
 func (s *Settings) WithDefaults() Settings {
 	out := s.clone()
-	fill(&out.Agent.Kind, KindHoldfast)
-	fill(&out.Limits.Memory, defaultMemory)
-	fill(&out.Limits.CPUs, defaultCPUs)
-	fill(&out.Limits.PIDs, defaultPIDs)
-	fill(&out.Limits.Disk, defaultDisk)
-	fill(&out.Network.Mode, NetworkNone)
-	fill(&out.Trust, Sandboxed)
+	setDefault(&out.Agent.Kind, KindHoldfast)
+	setDefault(&out.Limits.Memory, defaultMemory)
+	setDefault(&out.Limits.CPUs, defaultCPUs)
+	setDefault(&out.Limits.PIDs, defaultPIDs)
+	setDefault(&out.Limits.Disk, defaultDisk)
+	setDefault(&out.Network.Mode, NetworkNone)
+	setDefault(&out.Trust, Sandboxed)
 	return out
 }
 
-func fill[T comparable](field *T, value T) {
+func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
 		*field = value

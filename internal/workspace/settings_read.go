@@ -22,10 +22,10 @@ const maxSettings = 1 << 20
 // fields get defaults. It does not check whether the folders exist. Errors are an [*Error] that
 // wraps [ErrInvalid] or [ErrNewer]. Its Path has the position: "file:line:column".
 func decodeSettings(file string, source []byte) (*Settings, error) {
-	d := &decoder{file: file, source: source, places: map[string]int{}}
+	d := &decoder{file: file, source: source, offsets: map[string]int{}}
 	root, err := jsontree.Parse(source)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
-		return nil, d.fault(e.Offset, ErrInvalid, e.Hint, "%s", e.What)
+		return nil, d.errorAt(e.Offset, ErrInvalid, e.Hint, "%s", e.What)
 	}
 	s := &Settings{}
 	if err := d.format(&root); err != nil {
@@ -36,19 +36,19 @@ func decodeSettings(file string, source []byte) (*Settings, error) {
 	}
 	full := s.WithDefaults()
 	if p := full.problem(); p != nil {
-		return nil, d.fault(d.place(p.field), ErrInvalid, p.hint, "%s: %s", p.field, p.what)
+		return nil, d.errorAt(d.offset(p.field), ErrInvalid, p.hint, "%s: %s", p.field, p.what)
 	}
 	return &full, nil
 }
 
 // decoder builds settings from a JSON tree.
 type decoder struct {
-	file   string
-	source []byte
-	places map[string]int // offsets of values in the text, by field
+	file    string
+	source  []byte
+	offsets map[string]int // offsets of values in the text, by field
 }
 
-func (d *decoder) fault(at int, contract error, hint, format string, args ...any) error {
+func (d *decoder) errorAt(at int, contract error, hint, format string, args ...any) error {
 	before := d.source[:min(max(at, 0), len(d.source))]
 	line, col := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')
 	return &Error{
@@ -57,11 +57,11 @@ func (d *decoder) fault(at int, contract error, hint, format string, args ...any
 	}
 }
 
-// place returns the offset of a field or, if the field is missing, of the nearest field that
+// offset returns the offset of a field or, if the field is missing, of the nearest field that
 // contains it.
-func (d *decoder) place(field string) int {
+func (d *decoder) offset(field string) int {
 	for field != "" {
-		if at, ok := d.places[field]; ok {
+		if at, ok := d.offsets[field]; ok {
 			return at
 		}
 		field = field[:max(strings.LastIndexAny(field, ".["), 0)]
@@ -73,14 +73,14 @@ func (d *decoder) place(field string) int {
 func (d *decoder) format(root *jsontree.Node) error {
 	n := root.Field("format")
 	if n == root {
-		return d.fault(root.At, ErrInvalid, fmt.Sprintf(`write "format": %d`, settingsFormat), "format: it is missing")
+		return d.errorAt(root.At, ErrInvalid, fmt.Sprintf(`write "format": %d`, settingsFormat), "format: it is missing")
 	}
 	v, err := strconv.Atoi(n.Text)
 	switch {
 	case n.Kind != jsontree.Number || err != nil || v < 1:
-		return d.fault(n.At, ErrInvalid, fmt.Sprintf("write %d", settingsFormat), "format: %s is not a version", n.Show())
+		return d.errorAt(n.At, ErrInvalid, fmt.Sprintf("write %d", settingsFormat), "format: %s is not a version", n.Show())
 	case v > settingsFormat:
-		return d.fault(n.At, ErrNewer, "install a newer holdfast (holdfast version prints the installed one)", "it has format %d, this version of holdfast reads %d", v, settingsFormat)
+		return d.errorAt(n.At, ErrNewer, "install a newer holdfast (holdfast version prints the installed one)", "it has format %d, this version of holdfast reads %d", v, settingsFormat)
 	}
 	return nil
 }
@@ -129,9 +129,9 @@ func (d *decoder) object(field string, n *jsontree.Node, known map[string]reader
 		}
 		read, ok := known[m.Key]
 		if !ok {
-			return d.fault(m.At, ErrInvalid, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the settings are"), "%s: unknown setting", sub)
+			return d.errorAt(m.At, ErrInvalid, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the settings are"), "%s: unknown setting", sub)
 		}
-		d.places[sub] = m.Value.At
+		d.offsets[sub] = m.Value.At
 		if err := read(sub, &m.Value); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (d *decoder) wrong(field string, n *jsontree.Node, want jsontree.Kind) erro
 	if field == "" {
 		field = "settings"
 	}
-	return d.fault(n.At, ErrInvalid, hint, "%s: got %s, want %s", field, n.Show(), want)
+	return d.errorAt(n.At, ErrInvalid, hint, "%s: got %s, want %s", field, n.Show(), want)
 }
 
 func (d *decoder) text(to *string) reader {
@@ -177,7 +177,7 @@ func (d *decoder) list(field string, n *jsontree.Node, each reader) error {
 	}
 	for i := range n.Items {
 		item := fmt.Sprintf("%s[%d]", field, i)
-		d.places[item] = n.Items[i].At
+		d.offsets[item] = n.Items[i].At
 		if err := each(item, &n.Items[i]); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (d *decoder) time(to *time.Time) reader {
 	return func(field string, n *jsontree.Node) error {
 		t, err := time.Parse(time.RFC3339, n.Text)
 		if n.Kind != jsontree.Text || err != nil {
-			return d.fault(n.At, ErrInvalid, "write it as 2006-01-02T15:04:05Z", "%s: %s is not a time", field, n.Show())
+			return d.errorAt(n.At, ErrInvalid, "write it as 2006-01-02T15:04:05Z", "%s: %s is not a time", field, n.Show())
 		}
 		*to = t
 		return nil
@@ -202,7 +202,7 @@ func (d *decoder) number(to *float64) reader {
 		if n.Kind != jsontree.Number || err != nil {
 			return d.wrong(field, n, jsontree.Number)
 		}
-		return d.set(field, n, v != 0, func() { *to = v })
+		return d.setNonZero(field, n, v != 0, func() { *to = v })
 	}
 }
 
@@ -212,7 +212,7 @@ func (d *decoder) whole(to *int64) reader {
 		if n.Kind != jsontree.Number || err != nil {
 			return d.wrong(field, n, "a whole number")
 		}
-		return d.set(field, n, v != 0, func() { *to = v })
+		return d.setNonZero(field, n, v != 0, func() { *to = v })
 	}
 }
 
@@ -220,16 +220,16 @@ func (d *decoder) bytes(to *Bytes) reader {
 	return func(field string, n *jsontree.Node) error {
 		var v Bytes
 		if err := json.Unmarshal(d.source[n.At:n.End], &v); err != nil {
-			return d.fault(n.At, ErrInvalid, `write "512m" or "2g"`, "%s: %s is not a number of bytes", field, n.Show())
+			return d.errorAt(n.At, ErrInvalid, `write "512m" or "2g"`, "%s: %s is not a number of bytes", field, n.Show())
 		}
-		return d.set(field, n, v != 0, func() { *to = v })
+		return d.setNonZero(field, n, v != 0, func() { *to = v })
 	}
 }
 
-// set rejects a zero value, because a zero value means that the field is missing.
-func (d *decoder) set(field string, n *jsontree.Node, ok bool, do func()) error {
+// setNonZero rejects a zero value, because a zero value means that the field is missing.
+func (d *decoder) setNonZero(field string, n *jsontree.Node, ok bool, do func()) error {
 	if !ok {
-		return d.fault(n.At, ErrInvalid, "remove the field to get the default", "%s: it cannot be 0", field)
+		return d.errorAt(n.At, ErrInvalid, "remove the field to get the default", "%s: it cannot be 0", field)
 	}
 	do()
 	return nil
@@ -272,7 +272,7 @@ func (d *decoder) trust(to *Trust) reader {
 		t, err := parseTrust(n.Text)
 		*to = t
 		if e, ok := errors.AsType[*Error](err); ok {
-			return d.fault(n.At, ErrInvalid, e.Advice, "%s: %s", field, e.Detail)
+			return d.errorAt(n.At, ErrInvalid, e.Advice, "%s: %s", field, e.Detail)
 		}
 		return nil
 	}

@@ -40,10 +40,10 @@ func TestSettingsKeep(t *testing.T) {
 	}
 }
 
-const start = `{"format": 1, "id": "0123456789abcdef", "slug": "blog", "created": "2026-02-03T04:05:06Z"`
+const identityJSON = `{"format": 1, "id": "0123456789abcdef", "slug": "blog", "created": "2026-02-03T04:05:06Z"`
 
 func TestSettingsDefaults(t *testing.T) {
-	got, err := decodeSettings("workspace.json", []byte(start+`}`))
+	got, err := decodeSettings("workspace.json", []byte(identityJSON+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSettingsDefaults(t *testing.T) {
 	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v", *got)
 	}
-	if got, err := decodeSettings("f", []byte(start+`, "agent": "claude"}`)); err != nil || got.Agent.Kind != KindClaude {
+	if got, err := decodeSettings("f", []byte(identityJSON+`, "agent": "claude"}`)); err != nil || got.Agent.Kind != KindClaude {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestSettingsRefused(t *testing.T) {
 		`"model": "\ud800"`:               `half of a surrogate pair`,
 		`"mounts": [{"host": "/a",}]`:     `not JSON`,
 	} {
-		_, err := decodeSettings("workspace.json", []byte(start+",\n"+field+"}"))
+		_, err := decodeSettings("workspace.json", []byte(identityJSON+",\n"+field+"}"))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(e.Path, "workspace.json:2:") {
 			t.Errorf("%s\n got %v\nwant %s", field, err, want)
@@ -176,7 +176,7 @@ func FuzzDecodeSettings(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b)
-	f.Add([]byte(start + `, "mounts": [{}], "limits": {"cpus": 1e1}}`))
+	f.Add([]byte(identityJSON + `, "mounts": [{}], "limits": {"cpus": 1e1}}`))
 	f.Fuzz(func(t *testing.T, source []byte) {
 		s, err := decodeSettings("f", source)
 		if err != nil {

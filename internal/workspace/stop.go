@@ -23,24 +23,24 @@ func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 		return err
 	}
 	defer h.Release()
-	e, _, err := w.find(ctx)
+	e, _, err := w.findEngine(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := w.allOf(ctx, e, slug)
+	list, err := w.allContainers(ctx, e, slug)
 	if err != nil {
 		return err
 	}
-	return stopThem(ctx, e, list)
+	return stopContainers(ctx, e, list)
 }
 
-// allOf lists the containers of a workspace, including ephemeral ones. It returns [ErrForeign] if a
+// allContainers lists the containers of a workspace, including ephemeral ones. It returns [ErrForeign] if a
 // container that does not belong to Holdfast has one of their names.
-func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
+func (w *Workspaces) allContainers(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
 	if _, err := w.workspaceContainer(ctx, e, slug); err != nil {
 		return nil, err
 	}
-	list, err := w.list(ctx, e, slug)
+	list, err := w.listContainers(ctx, e, slug)
 	if err != nil {
 		return nil, &Error{Op: "list the containers of", Slug: slug, Err: err, Advice: hintOf(err)}
 	}
@@ -49,20 +49,20 @@ func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) (
 
 // StopAll stops the containers of all workspaces in parallel.
 func (w *Workspaces) StopAll(ctx context.Context) error {
-	e, _, err := w.find(ctx)
+	e, _, err := w.findEngine(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := w.list(ctx, e, "")
+	list, err := w.listContainers(ctx, e, "")
 	if err != nil {
 		return err
 	}
-	return stopThem(ctx, e, list)
+	return stopContainers(ctx, e, list)
 }
 
-// stopThem stops containers in parallel. A container that the engine removes when it ends may no
+// stopContainers stops containers in parallel. A container that the engine removes when it ends may no
 // longer exist then.
-func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) error {
+func stopContainers(ctx context.Context, e *engine.Engine, list []engine.Container) error {
 	failed := make([]error, len(list))
 	var wg sync.WaitGroup
 	for i, c := range list {
@@ -86,7 +86,7 @@ func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) er
 // removeContainer removes the containers of a workspace, with everything that runs in them. The caller holds the
 // workspace's lock. A workspace that never had a container needs no engine.
 func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
-	e, _, err := w.find(ctx)
+	e, _, err := w.findEngine(ctx)
 	if errors.Is(err, ErrNoEngine) {
 		if _, none := os.Lstat(filepath.Join(w.folder(), slug, useName)); errors.Is(none, fs.ErrNotExist) {
 			return nil
@@ -95,7 +95,7 @@ func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
 	if err != nil {
 		return err
 	}
-	list, err := w.allOf(ctx, e, slug)
+	list, err := w.allContainers(ctx, e, slug)
 	for _, c := range list {
 		if e := e.Remove(ctx, c.ID); e != nil {
 			err = errors.Join(err, &Error{Op: "remove the container of", Slug: slug, Err: e, Advice: hintOf(e)})
@@ -128,7 +128,7 @@ func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, er
 		return State{}, err
 	}
 	out := State{Name: w.containerName(slug), State: Absent}
-	e, info, err := w.find(ctx)
+	e, info, err := w.findEngine(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -139,7 +139,7 @@ func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, er
 	out.ID, out.State, out.Image = found.ID, found.State, found.Image
 	d := w.dirs(s)
 	img, err := w.image(ctx, e, s)
-	want := w.spec(s, places{home: d.Home, run: d.Run, project: d.Project}, img.ID, info)
+	want := w.spec(s, hostFolders{home: d.Home, run: d.Run, project: d.Project}, img.ID, info)
 	out.Outdated = err != nil || want.Labels[labelConfig] != found.Labels[labelConfig]
 	if found.State != engine.Running {
 		return out, nil

@@ -47,9 +47,9 @@ func (w *Workspaces) checkFolders(h *workspaceLock, s *Settings) error {
 	return w.checkProject(s, uid, gid)
 }
 
-// MayWork checks that the agent may use the folders of a workspace before anything is started. It returns
+// CheckAccess checks that the agent may use the folders of a workspace before anything is started. It returns
 // [ErrWrongUser] with the user ids.
-func (w *Workspaces) MayWork(ctx context.Context, slug string) error {
+func (w *Workspaces) CheckAccess(ctx context.Context, slug string) error {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
 		return err

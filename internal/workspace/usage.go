@@ -84,13 +84,13 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 		return err
 	}
 	now := w.opt.Clock()
-	u := w.disks.known(s, now)
+	u := w.disks.get(s, now)
 	if u == nil {
 		u, err = w.usage(ctx, slug, &tree.Options{Unlock: true, MaxBytes: int64(s.Limits.Disk)})
 		if err != nil {
 			return err
 		}
-		w.disks.keep(s.ID, u, now)
+		w.disks.put(s.ID, u, now)
 	}
 	total := u.Total()
 	advice := fmt.Sprintf("find large files with holdfast workspace du %s and remove some, or raise limits.disk", slug)
@@ -98,7 +98,7 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 	case u.OverLimit():
 		return &Error{
 			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: advice,
-			Detail: fmt.Sprintf("at least %d files use %s of %s", total.Files, roundUp(total.Bytes), u.Limit),
+			Detail: fmt.Sprintf("at least %d files use %s of %s", total.Files, formatBytes(total.Bytes), u.Limit),
 		}
 	case total.Unreadable > 0:
 		return &Error{
@@ -109,8 +109,8 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 	return nil
 }
 
-// roundUp formats a number of bytes for users: three digits at most.
-func roundUp(n int64) string {
+// formatBytes formats a number of bytes for users: three digits at most.
+func formatBytes(n int64) string {
 	f, unit := float64(n), 0
 	names := []string{" bytes", "k", "m", "g", "t", "p"}
 	for f >= 1000 && unit < len(names)-1 {
@@ -119,8 +119,8 @@ func roundUp(n int64) string {
 	return fmt.Sprintf("%.3g%s", f, names[unit])
 }
 
-// disks caches measurements by workspace id.
-type disks struct {
+// usageCache caches measurements by workspace id.
+type usageCache struct {
 	mu  sync.Mutex
 	all map[string]measured
 }
@@ -130,8 +130,8 @@ type measured struct {
 	until time.Time
 }
 
-// known returns a cached measurement that is still valid for a workspace with its current settings.
-func (d *disks) known(s *Settings, now time.Time) *Usage {
+// get returns a cached measurement that is still valid for a workspace with its current settings.
+func (d *usageCache) get(s *Settings, now time.Time) *Usage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if m, ok := d.all[s.ID]; ok && now.Before(m.until) && m.usage.Limit == s.Limits.Disk {
@@ -141,9 +141,9 @@ func (d *disks) known(s *Settings, now time.Time) *Usage {
 	return nil
 }
 
-// keep caches a measurement within the limit. A measurement over the limit is not cached, so that a
+// put caches a measurement within the limit. A measurement over the limit is not cached, so that a
 // user who frees space does not have to wait.
-func (d *disks) keep(id string, u *Usage, now time.Time) {
+func (d *usageCache) put(id string, u *Usage, now time.Time) {
 	const good = 20
 	if u.OverLimit() || u.Duration < 10*time.Millisecond {
 		return

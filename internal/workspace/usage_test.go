@@ -18,7 +18,7 @@ func canceled(t *testing.T) context.Context {
 }
 
 func TestUsage(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	s := d.make(Settings{Slug: "a"})
 	okay(t, os.WriteFile(filepath.Join(d.dirs(s).Home, "file"), make([]byte, 10_000), 0o600))
 	okay(t, os.WriteFile(filepath.Join(d.dirs(s).Project, "work"), nil, 0o600))
@@ -47,7 +47,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestCheckDisk(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	s := d.make(Settings{Slug: "a", Limits: Limits{Disk: 1 << 20}})
 	file := filepath.Join(d.dirs(s).Home, "file")
 	check := func() error {
@@ -84,26 +84,26 @@ func TestCheckDisk(t *testing.T) {
 
 // A result is cached as long as it is valid, and never when the disk is full.
 func TestMeasurementCache(t *testing.T) {
-	var d disks
+	var d usageCache
 	now := time.Now()
-	d.keep("quick", &Usage{Duration: time.Millisecond}, now)
-	d.keep("over", &Usage{Duration: time.Second, Limit: 1, Home: Size{Bytes: 2}}, now)
-	d.keep("slow", &Usage{Duration: time.Second}, now)
-	d.keep("other limit", &Usage{Duration: time.Second, Limit: 9}, now)
+	d.put("quick", &Usage{Duration: time.Millisecond}, now)
+	d.put("over", &Usage{Duration: time.Second, Limit: 1, Home: Size{Bytes: 2}}, now)
+	d.put("slow", &Usage{Duration: time.Second}, now)
+	d.put("other limit", &Usage{Duration: time.Second, Limit: 9}, now)
 	for slug, want := range map[string]bool{"quick": false, "over": false, "slow": true, "none": false, "other limit": false} {
 		s := &Settings{ID: slug, Limits: Limits{Disk: 0}}
-		if got := d.known(s, now.Add(19*time.Second)) != nil; got != want {
+		if got := d.get(s, now.Add(19*time.Second)) != nil; got != want {
 			t.Errorf("%s: %v", slug, got)
 		}
 	}
-	if d.known(&Settings{ID: "slow"}, now.Add(20*time.Second)) != nil || len(d.all) != 0 {
+	if d.get(&Settings{ID: "slow"}, now.Add(20*time.Second)) != nil || len(d.all) != 0 {
 		t.Errorf("it is kept too long: %v", d.all)
 	}
 }
 
-func TestRound(t *testing.T) {
+func TestFormatBytes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "0.977k", 1536: "1.5k", 2 << 20: "2m", 5 << 30: "5g", 1 << 50: "1p"} {
-		if got := roundUp(n); got != want {
+		if got := formatBytes(n); got != want {
 			t.Errorf("%d: %q", n, got)
 		}
 	}

@@ -40,7 +40,7 @@ func (w *Workspaces) newVendorAgent(s *Settings, r *runner, o AgentOptions) (*Ag
 	}
 	models, err := modelAddresses(s, r.env)
 	if err == nil {
-		err = checkModel(s, models)
+		err = checkModelAddresses(s, models)
 	}
 	if err != nil {
 		return nil, err
@@ -52,12 +52,12 @@ func (w *Workspaces) newVendorAgent(s *Settings, r *runner, o AgentOptions) (*Ag
 		name = s.Model
 	}
 	g, err := vendoragent.New(vendoragent.Options{
-		Vendor: d, Places: places, Sessions: o.Options.Sessions, Workspace: s.Slug, WorkspaceID: s.ID,
+		Vendor: d, PathMap: places, Sessions: o.Options.Sessions, Workspace: s.Slug, WorkspaceID: s.ID,
 		Model: name, Env: r.env, Ephemeral: o.Ephemeral, History: o.History,
 		Ready: func(file string) (int64, error) { return resumable(w.dirs(s).Home, file) },
 		Start: func(ctx context.Context, spec vendoragent.Spec) (vendoragent.Process, error) {
 			if !reached { // only once, because later a failing turn reports the reason
-				if err := w.reach(ctx, s.Slug, models); err != nil {
+				if err := w.checkModelsReachable(ctx, s.Slug, models); err != nil {
 					return nil, err
 				}
 				reached = true
@@ -182,8 +182,8 @@ func (r *runner) ready(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// leftover is the time that a process may take to end if its host has crashed.
-const leftover = 15 * time.Second
+// leftoverWait is the time that a process may take to end if its host has crashed.
+const leftoverWait = 15 * time.Second
 
 // start starts a process. If a process of the same session still runs, its host has ended, and the
 // supervisor ends the process.
@@ -195,7 +195,7 @@ func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error)
 	if err != nil {
 		return nil, err
 	}
-	patience := time.NewTimer(leftover)
+	patience := time.NewTimer(leftoverWait)
 	defer patience.Stop()
 	for {
 		p, err := startIn(ctx, c, s)
@@ -228,7 +228,7 @@ func startIn(ctx context.Context, c *Container, s supervisor.Spec) (*process, er
 		return nil, errors.Join(err, conn.Close())
 	}
 	out := &process{Process: p, conn: conn, c: c}
-	out.unwatch = c.w.watchDisk(c.Slug, out.overfull)
+	out.unwatch = c.w.watchDisk(c.Slug, out.endForDisk)
 	return out, nil
 }
 
@@ -253,8 +253,8 @@ type process struct {
 	full    atomic.Pointer[error] // the reason, if the process was ended because of its disk use
 }
 
-// overfull ends a process that has filled the disk.
-func (p *process) overfull(why error) {
+// endForDisk ends a process that has filled the disk.
+func (p *process) endForDisk(why error) {
 	p.full.Store(&why)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // Kill must not wait for the end of the process

@@ -30,7 +30,7 @@ import (
 
 // TestClaudeCode runs the real agents, from npm, in a Debian container that reaches only a test model server.
 func TestClaudeCode(t *testing.T) {
-	model := reachable(t, aimock.Start(t, "testdata/claude-model.json"))
+	model := exposeToContainers(t, aimock.Start(t, "testdata/claude-model.json"))
 	twoTurns(t, Settings{
 		Image: testimage.Debian(t, "claude"), Agent: AgentSpec{Kind: KindClaude}, Model: "claude-sonnet-4-5",
 		Network: Network{Mode: NetworkProxy, Domains: []string{model}}, Credentials: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
@@ -38,7 +38,7 @@ func TestClaudeCode(t *testing.T) {
 }
 
 func TestCodex(t *testing.T) {
-	model := reachable(t, aimock.Start(t, "testdata/codex-model.json"))
+	model := exposeToContainers(t, aimock.Start(t, "testdata/codex-model.json"))
 	twoTurns(t, Settings{
 		Image: testimage.Debian(t, "codex"), Agent: AgentSpec{Kind: KindCodex}, Model: "gpt-5",
 		Network: Network{Mode: NetworkProxy, Domains: []string{model}}, Credentials: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"},
@@ -55,7 +55,7 @@ func TestClaudeCodeOverACP(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s is in no folder of packages", script)
 	}
-	model := reachable(t, aimock.Start(t, "testdata/claude-model.json"))
+	model := exposeToContainers(t, aimock.Start(t, "testdata/claude-model.json"))
 	twoTurns(t, Settings{
 		Image: testimage.Debian(t), Agent: AgentSpec{Kind: KindACP, Command: []string{"/opt/node/node", "/opt/acp" + strings.TrimPrefix(script, packages)}},
 		Mounts:  []Mount{{Host: nodeFolder(t), Target: "/opt/node", ReadOnly: true}, {Host: packages, Target: "/opt/acp", ReadOnly: true}},
@@ -93,7 +93,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	}
 	environ = append(environ, "OTHER_SECRET="+secrets[0])
 	set.Credentials = append(set.Credentials, "OTHER_SECRET")
-	w, sessions := spaces(t, testimage.Engine(t), t.TempDir()), session.New(memory.New(), nil)
+	w, sessions := newWorkspaces(t, testimage.Engine(t), t.TempDir()), session.New(memory.New(), nil)
 	set.Slug = "real"
 	made, err := w.Create(t.Context(), set)
 	if err != nil {
@@ -110,7 +110,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if r := turnOf(t, a, "please write"); r.Reason != event.ReasonCompleted || r.Text != "The file is written." {
+	if r := runTurn(t, a, "please write"); r.Reason != event.ReasonCompleted || r.Text != "The file is written." {
 		t.Fatalf("%+v", r)
 	}
 	project := w.dirs(made).Project
@@ -120,7 +120,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	if _, err := os.Stat(filepath.Join(project, "made-inside")); err != nil {
 		t.Error(err)
 	}
-	if r := turnOf(t, a, "second turn"); r.Reason != event.ReasonCompleted || r.Text != "Second answer." {
+	if r := runTurn(t, a, "second turn"); r.Reason != event.ReasonCompleted || r.Text != "Second answer." {
 		t.Fatalf("%+v", r)
 	}
 	ids := map[string]bool{}
@@ -163,9 +163,9 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	}
 }
 
-// reachable makes a server on this machine's loopback address reachable for the containers' proxy, and returns
+// exposeToContainers makes a server on this machine's loopback address reachable for the containers' proxy, and returns
 // host and port.
-func reachable(t *testing.T, url string) string {
+func exposeToContainers(t *testing.T, url string) string {
 	t.Helper()
 	host := hostAddress(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))

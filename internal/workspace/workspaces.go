@@ -31,7 +31,7 @@ type Workspaces struct {
 	opt  Options
 
 	locks locks
-	disks disks
+	disks usageCache
 
 	containers containers
 
@@ -39,9 +39,9 @@ type Workspaces struct {
 	remove    func(ctx context.Context, slug string) error
 	watchTime time.Duration // default watchTime; tests use a shorter time
 
-	// step is called with the name of each step of a deletion, so that tests can stop the deletion
+	// onDeleteStep is called with the name of each step of a deletion, so that tests can stop the deletion
 	// there.
-	step func(name string) error
+	onDeleteStep func(name string) error
 }
 
 // New returns the workspaces of a home folder, an absolute path. It reads, creates and starts nothing.
@@ -49,7 +49,7 @@ func New(home string, o *Options) (*Workspaces, error) {
 	if !filepath.IsAbs(home) {
 		return nil, &Error{Op: "open workspaces", Path: home, Err: ErrInvalidPath, Detail: "not an absolute path", Advice: "set HOLDFAST_HOME to an absolute path"}
 	}
-	w := &Workspaces{home: filepath.Clean(home), watchTime: watchTime, step: func(string) error { return nil }}
+	w := &Workspaces{home: filepath.Clean(home), watchTime: watchTime, onDeleteStep: func(string) error { return nil }}
 	if o != nil {
 		w.opt = *o
 	}
@@ -105,13 +105,13 @@ func (w *Workspaces) Get(_ context.Context, slug string) (*Settings, error) {
 // read reads the settings in a workspace's folder.
 func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 	if _, err := dir.Lstat(deletingName); err == nil {
-		return nil, deleting("read", slug)
+		return nil, deletingError("read", slug)
 	}
 	file := filepath.Join(w.folder(), slug, settingsName)
 	b, err := readRegular(dir, settingsName, maxSettings)
 	switch {
 	case errors.Is(err, ErrNoFile):
-		return nil, deleting("read", slug)
+		return nil, deletingError("read", slug)
 	case errors.Is(err, ErrNotRegular), errors.Is(err, ErrTooLarge):
 		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: err.Error(), Advice: "restore the settings, or delete the workspace: holdfast workspace delete " + slug}
 	case err != nil:
@@ -137,7 +137,7 @@ type Entry struct {
 // List returns all workspaces, by name. Workspaces that are damaged, half deleted or invalid are
 // included with their errors.
 func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
-	all, err := w.openAll()
+	all, err := w.openWorkspacesFolder()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -185,7 +185,7 @@ func (w *Workspaces) Set(ctx context.Context, slug string, change func(*Settings
 		return nil, (&problem{"slug", "the name, the id and the creation time of a workspace cannot change", "create another workspace"}).error(slug)
 	}
 	next = next.WithDefaults()
-	if err := w.usable(ctx, &next); err != nil {
+	if err := w.checkUsable(ctx, &next); err != nil {
 		return nil, err
 	}
 	if next.Project == "" {

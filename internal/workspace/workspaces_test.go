@@ -23,7 +23,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestCreate(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	project := filepath.Join(filepath.Dir(d.home), "blog")
 	okay(t, os.Mkdir(project, 0o755))
 	made := d.make(Settings{Slug: "blog", Project: project, Agent: AgentSpec{Kind: KindClaude}})
@@ -59,9 +59,9 @@ func TestCreate(t *testing.T) {
 }
 
 func TestCreateRefused(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	d.make(Settings{Slug: "there"})
-	to := outside(t)
+	to := outsideFolder(t)
 	okay(t, os.Symlink(to, d.at("linked")))
 	okay(t, os.WriteFile(d.at("file"), nil, 0o600))
 	okay(t, os.MkdirAll(d.at("half"), 0o700))
@@ -100,11 +100,11 @@ func TestCreateConcurrent(t *testing.T) {
 
 func createTogether(t *testing.T) {
 	t.Helper()
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	var wg sync.WaitGroup
 	made := make([]error, 8)
 	for i := range made {
-		wg.Go(func() { _, made[i] = diskAt(t, d.home, d.sessions).Create(t.Context(), Settings{Slug: "one"}) })
+		wg.Go(func() { _, made[i] = diskEnvAt(t, d.home, d.sessions).Create(t.Context(), Settings{Slug: "one"}) })
 	}
 	wg.Wait()
 	won := 0
@@ -122,29 +122,31 @@ func createTogether(t *testing.T) {
 }
 
 func TestGetDamaged(t *testing.T) {
-	to := outside(t)
+	to := outsideFolder(t)
 	for name, tt := range map[string]struct {
-		damage func(d *disk) error
+		damage func(d *diskEnv) error
 		err    error
 	}{
-		"gone":         {func(d *disk) error { return os.RemoveAll(d.at("a")) }, ErrNotFound},
-		"no settings":  {func(d *disk) error { return os.Remove(d.at("a", settingsName)) }, ErrDeleting},
-		"half deleted": {func(d *disk) error { return os.WriteFile(d.at("a", deletingName), nil, 0o600) }, ErrDeleting},
-		"not JSON":     {func(d *disk) error { return os.WriteFile(d.at("a", settingsName), []byte("{"), 0o600) }, ErrInvalid},
-		"newer":        {func(d *disk) error { return os.WriteFile(d.at("a", settingsName), []byte(`{"format":7}`), 0o600) }, ErrNewer},
-		"too large":    {func(d *disk) error { return os.Truncate(d.at("a", settingsName), maxSettings+1) }, ErrDamaged},
-		"a folder": {func(d *disk) error {
+		"gone":         {func(d *diskEnv) error { return os.RemoveAll(d.at("a")) }, ErrNotFound},
+		"no settings":  {func(d *diskEnv) error { return os.Remove(d.at("a", settingsName)) }, ErrDeleting},
+		"half deleted": {func(d *diskEnv) error { return os.WriteFile(d.at("a", deletingName), nil, 0o600) }, ErrDeleting},
+		"not JSON":     {func(d *diskEnv) error { return os.WriteFile(d.at("a", settingsName), []byte("{"), 0o600) }, ErrInvalid},
+		"newer":        {func(d *diskEnv) error { return os.WriteFile(d.at("a", settingsName), []byte(`{"format":7}`), 0o600) }, ErrNewer},
+		"too large":    {func(d *diskEnv) error { return os.Truncate(d.at("a", settingsName), maxSettings+1) }, ErrDamaged},
+		"a folder": {func(d *diskEnv) error {
 			return errors.Join(os.Remove(d.at("a", settingsName)), os.Mkdir(d.at("a", settingsName), 0o700))
 		}, ErrDamaged},
-		"a link": {func(d *disk) error {
+		"a link": {func(d *diskEnv) error {
 			return errors.Join(os.Rename(d.at("a", settingsName), d.at("a", "x")), os.Symlink("x", d.at("a", settingsName)))
 		}, ErrDamaged},
-		"linked folder": {func(d *disk) error { return errors.Join(os.RemoveAll(d.at("a")), os.Symlink(to, d.at("a"))) }, ErrDamaged},
-		"linked inside": {func(d *disk) error { return errors.Join(os.Rename(d.at("a"), d.at("b")), os.Symlink("b", d.at("a"))) }, ErrDamaged},
-		"renamed":       {func(d *disk) error { return errors.Join(os.RemoveAll(d.at("a")), os.Rename(d.at("b"), d.at("a"))) }, ErrDamaged},
+		"linked folder": {func(d *diskEnv) error { return errors.Join(os.RemoveAll(d.at("a")), os.Symlink(to, d.at("a"))) }, ErrDamaged},
+		"linked inside": {func(d *diskEnv) error {
+			return errors.Join(os.Rename(d.at("a"), d.at("b")), os.Symlink("b", d.at("a")))
+		}, ErrDamaged},
+		"renamed": {func(d *diskEnv) error { return errors.Join(os.RemoveAll(d.at("a")), os.Rename(d.at("b"), d.at("a"))) }, ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDisk(t)
+			d := newDiskEnv(t)
 			d.make(Settings{Slug: "a"})
 			if name != "linked inside" {
 				d.make(Settings{Slug: "b"})
@@ -162,7 +164,7 @@ func TestGetDamaged(t *testing.T) {
 
 // A FIFO in place of the settings or of the lock does not block.
 func TestList(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	if list, err := d.List(t.Context()); len(list) != 0 || err != nil {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -199,7 +201,7 @@ func TestList(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	made := d.make(Settings{Slug: "a", Model: "old"})
 	got, err := d.Set(t.Context(), "a", func(s *Settings) error {
 		s.Model, s.Limits.PIDs = "new", 0
@@ -236,11 +238,11 @@ func TestSet(t *testing.T) {
 
 // Concurrent changes from several programs are applied one after the other.
 func TestSetConcurrent(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	d.make(Settings{Slug: "a"})
 	var wg sync.WaitGroup
 	for range 4 {
-		other := diskAt(t, d.home, d.sessions)
+		other := diskEnvAt(t, d.home, d.sessions)
 		for range 5 {
 			wg.Go(func() {
 				if _, err := other.Set(t.Context(), "a", func(s *Settings) error { s.Model += "x"; return nil }); err != nil {
@@ -253,13 +255,13 @@ func TestSetConcurrent(t *testing.T) {
 	if s, err := d.Get(t.Context(), "a"); err != nil || len(s.Model) != 20 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if len(d.locks.byID) != 0 {
-		t.Errorf("%d locks are left", len(d.locks.byID))
+	if len(d.locks.bySlug) != 0 {
+		t.Errorf("%d locks are left", len(d.locks.bySlug))
 	}
 }
 
 func TestPathsRefused(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	base := filepath.Dir(d.home)
 	for _, name := range []string{"p/in", "q", "link-to"} {
 		okay(t, os.MkdirAll(filepath.Join(base, name), 0o755))
@@ -314,7 +316,7 @@ func TestPathsRefused(t *testing.T) {
 
 // The engine's socket and folders around it are rejected.
 func TestPathsOfEngine(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	okay(t, err)
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(dir, "sub", "docker.sock"))
@@ -328,7 +330,7 @@ func TestPathsOfEngine(t *testing.T) {
 
 // Folders that contain sockets with the user's rights are rejected.
 func TestPathsOfSockets(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	okay(t, err)
 	t.Setenv("HOME", dir)
@@ -347,11 +349,11 @@ func TestPathsOfSockets(t *testing.T) {
 }
 
 func TestLockWaits(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	d.make(Settings{Slug: "a"})
 	h, err := d.lock(t.Context(), "test", "a")
 	okay(t, err)
-	for name, other := range map[string]*Workspaces{"this program": d.Workspaces, "another": diskAt(t, d.home, d.sessions).Workspaces} {
+	for name, other := range map[string]*Workspaces{"this program": d.Workspaces, "another": diskEnvAt(t, d.home, d.sessions).Workspaces} {
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error)
 		go func() {
@@ -365,7 +367,7 @@ func TestLockWaits(t *testing.T) {
 	}
 	got := make(chan error)
 	go func() {
-		h, err := diskAt(t, d.home, d.sessions).lock(t.Context(), "test", "a")
+		h, err := diskEnvAt(t, d.home, d.sessions).lock(t.Context(), "test", "a")
 		if err == nil {
 			h.Release()
 		}
@@ -379,11 +381,11 @@ func TestLockWaits(t *testing.T) {
 
 // A caller that waits for the lock of a workspace that is deleted gets ErrNotFound.
 func TestLockOfDeleted(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	d.make(Settings{Slug: "a"})
-	other := diskAt(t, d.home, d.sessions)
+	other := diskEnvAt(t, d.home, d.sessions)
 	waited := make(chan error)
-	d.step = func(name string) error {
+	d.onDeleteStep = func(name string) error {
 		if name == "mark" {
 			go func() {
 				_, err := other.lock(context.Background(), "test", "a")
@@ -402,7 +404,7 @@ func TestLockOfDeleted(t *testing.T) {
 
 // A folder that was replaced by a link after the settings were made gets no container.
 func TestReadyChecksFoldersAgain(t *testing.T) {
-	d := newDisk(t)
+	d := newDiskEnv(t)
 	project := filepath.Join(filepath.Dir(d.home), "project")
 	okay(t, os.Mkdir(project, 0o777))
 	okay(t, os.Chmod(project, 0o777))
@@ -414,7 +416,7 @@ func TestReadyChecksFoldersAgain(t *testing.T) {
 		t.Error(err)
 	}
 	okay(t, os.Remove(project))
-	okay(t, os.Symlink(outside(t), project))
+	okay(t, os.Symlink(outsideFolder(t), project))
 	if _, err := d.ready(t.Context(), h, "a"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "contains a link") {
 		t.Error(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // An archive has one folder, which contains every file for its system.
 func TestArchive(t *testing.T) {
-	r, builds := sample(t, "")
+	r, builds := sampleRelease(t, "")
 	for _, b := range builds {
 		var names []string
 		for _, e := range r.archiveEntries(b, sampleTexts(t)) {

@@ -37,7 +37,7 @@ func untar(t *testing.T, r io.Reader) (map[string]*tar.Header, map[string][]byte
 
 // The image is a valid OCI layout with an image for each processor, and also has docker's own format.
 func TestImage(t *testing.T) {
-	r, builds := sample(t, "")
+	r, builds := sampleRelease(t, "")
 	data, err := r.image(builds)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestImage(t *testing.T) {
 
 // An SBOM contains what SPDX 2.3 requires, and each relation refers to an existing element.
 func TestSBOM(t *testing.T) {
-	r, builds := sample(t, "")
+	r, builds := sampleRelease(t, "")
 	data, err := r.sbom(builds[0])
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestSBOM(t *testing.T) {
 
 // The cask names each archive's checksum, and only a release of all systems has one.
 func TestCask(t *testing.T) {
-	r, builds := sample(t, "")
+	r, builds := sampleRelease(t, "")
 	if err := r.writeCask(); err != nil {
 		t.Fatal(err)
 	}

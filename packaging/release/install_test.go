@@ -39,8 +39,8 @@ func newUser(t *testing.T, folder string, without ...string) *user {
 	return p
 }
 
-// has adds a program of one line.
-func (p *user) has(name, script string) {
+// addProgram adds a program of one line.
+func (p *user) addProgram(name, script string) {
 	p.t.Helper()
 	file := filepath.Join(p.bin, name)
 	_ = os.Remove(file)
@@ -73,7 +73,7 @@ func (p *user) files() (list []string) {
 	return list
 }
 
-func needs(t *testing.T, names ...string) {
+func needPrograms(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
@@ -86,8 +86,8 @@ func needs(t *testing.T, names ...string) {
 }
 
 func TestInstall(t *testing.T) {
-	needs(t, "sh", "curl", "sha256sum", "tar")
-	r, builds := sample(t, newKey(t))
+	needPrograms(t, "sh", "curl", "sha256sum", "tar")
+	r, builds := sampleRelease(t, newKey(t))
 	writeAll(t, r, builds)
 	shells := [][]string{{"sh"}}
 	for _, other := range [][]string{{"dash"}, {"bash", "--posix"}, {"busybox", "sh"}} {
@@ -117,7 +117,7 @@ func TestInstall(t *testing.T) {
 
 // Nothing is installed that differs from the release.
 func TestInstallRefuses(t *testing.T) {
-	needs(t, "sh", "curl", "sha256sum", "tar")
+	needPrograms(t, "sh", "curl", "sha256sum", "tar")
 	key := newKey(t)
 	archive := (&release{source: &source{Version: "0.9.0"}}).name(target{runtime.GOOS, runtime.GOARCH}, ".tar.gz")
 	replace := func(t *testing.T, file, old, text string) {
@@ -171,9 +171,11 @@ func TestInstallRefuses(t *testing.T) {
 			replace(t, filepath.Join(dir, "install.sh"), "signers='"+signerName, "signers='' #")
 			replace(t, filepath.Join(dir, "checksums.txt"), archive, "another")
 		}, "checksums.txt does not list " + archive},
-		"a processor without a build": {func(_ *testing.T, p *user, _ string) { p.has("uname", `[ "$1" = -m ] && echo riscv64 || echo Linux`) }, "the processor riscv64"},
+		"a processor without a build": {func(_ *testing.T, p *user, _ string) {
+			p.addProgram("uname", `[ "$1" = -m ] && echo riscv64 || echo Linux`)
+		}, "the processor riscv64"},
 		"a system without a build": {func(_ *testing.T, p *user, _ string) {
-			p.has("uname", `[ "$1" = -m ] && echo x86_64 || echo MINGW64_NT`)
+			p.addProgram("uname", `[ "$1" = -m ] && echo x86_64 || echo MINGW64_NT`)
 		}, "MINGW64_NT; on Windows, use WSL"},
 		"a folder that cannot be written": {func(t *testing.T, p *user, _ string) {
 			if err := os.WriteFile(filepath.Join(p.home, ".local"), nil, 0o644); err != nil {
@@ -182,7 +184,7 @@ func TestInstallRefuses(t *testing.T) {
 		}, "HOLDFAST_INSTALL_DIR"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, builds := sample(t, key)
+			r, builds := sampleRelease(t, key)
 			writeAll(t, r, builds)
 			p := newUser(t, r.out)
 			tt.change(t, p, r.out)
@@ -200,8 +202,8 @@ func TestInstallRefuses(t *testing.T) {
 
 // If the machine lacks a tool, the script continues without it and prints that.
 func TestInstallWithout(t *testing.T) {
-	needs(t, "sh", "curl", "wget", "sha256sum", "openssl", "tar")
-	r, builds := sample(t, newKey(t))
+	needPrograms(t, "sh", "curl", "wget", "sha256sum", "openssl", "tar")
+	r, builds := sampleRelease(t, newKey(t))
 	writeAll(t, r, builds)
 	for name, tt := range map[string]struct {
 		without []string
@@ -211,8 +213,8 @@ func TestInstallWithout(t *testing.T) {
 		"wget":                      {[]string{"curl"}, nil, ""},
 		"openssl":                   {[]string{"sha256sum", "shasum"}, nil, ""},
 		"no ssh-keygen":             {[]string{"ssh-keygen"}, nil, "there is no ssh-keygen; the signature is not verified"},
-		"an old ssh-keygen":         {nil, func(p *user) { p.has("ssh-keygen", `echo "unknown option -- Y" >&2; exit 1`) }, "older than OpenSSH 8.0"},
-		"an account without a name": {nil, func(p *user) { p.has("ssh-keygen", `echo "No user exists for uid 4711" >&2; exit 255`) }, "has no name"},
+		"an old ssh-keygen":         {nil, func(p *user) { p.addProgram("ssh-keygen", `echo "unknown option -- Y" >&2; exit 1`) }, "older than OpenSSH 8.0"},
+		"an account without a name": {nil, func(p *user) { p.addProgram("ssh-keygen", `echo "No user exists for uid 4711" >&2; exit 255`) }, "has no name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newUser(t, r.out, tt.without...)
@@ -228,7 +230,7 @@ func TestInstallWithout(t *testing.T) {
 
 // The script in the source belongs to no release.
 func TestInstallFromSource(t *testing.T) {
-	needs(t, "sh")
+	needPrograms(t, "sh")
 	if out, err := exec.Command("sh", "install.sh").CombinedOutput(); err == nil || !strings.Contains(string(out), "each release has its own") {
 		t.Errorf("%v\n%s", err, out)
 	}

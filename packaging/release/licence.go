@@ -42,10 +42,10 @@ var (
 	identifier = regexp.MustCompile(`SPDX-License-Identifier: ([A-Za-z0-9. -]*[A-Za-z0-9])`)
 )
 
-// identify returns the names of the licenses in a text. Most texts have one; some modules list those
+// licenceIDs returns the names of the licenses in a text. Most texts have one; some modules list those
 // of several parts. If the text has an SPDX identifier, the identifier is the result. If the text is
 // the Mozilla license, the result is only that license: the others that it names do not apply here.
-func identify(data []byte) (ids []string) {
+func licenceIDs(data []byte) (ids []string) {
 	if named := identifier.FindSubmatch(data); named != nil {
 		return []string{string(named[1])}
 	}
@@ -72,7 +72,7 @@ func expression(texts []text) (string, error) {
 			strings.HasSuffix(base, "docs") || strings.HasSuffix(base, "logo") {
 			continue
 		}
-		found := identify(t.Data)
+		found := licenceIDs(t.Data)
 		if len(found) == 0 && len(bytes.TrimSpace(t.Data)) > 0 {
 			return "", fmt.Errorf("unknown licence in %s\nhint: add its words to the list in packaging/release/licence.go", t.Name)
 		}

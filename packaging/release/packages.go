@@ -40,8 +40,8 @@ License: Apache-2.0
  /usr/share/doc/holdfast/THIRD_PARTY_NOTICES.txt.
 `
 
-// installed are the files of a package by their path.
-func (r *release) installed(b *build, texts map[string][]byte, format string) (map[string][]byte, error) {
+// packageFiles are the files of a package by their path.
+func (r *release) packageFiles(b *build, texts map[string][]byte, format string) (map[string][]byte, error) {
 	page, err := gzipped(texts["man/holdfast.1"])
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func apkVersion(version string) string {
 // writePackages writes the deb, rpm and apk of a build.
 func (r *release) writePackages(b *build, texts map[string][]byte) error {
 	for _, format := range []string{"deb", "rpm", "apk"} {
-		in, err := r.installed(b, texts, format)
+		in, err := r.packageFiles(b, texts, format)
 		if err != nil {
 			return err
 		}

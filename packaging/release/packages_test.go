@@ -14,15 +14,15 @@ import (
 )
 
 // Each format has its files where its systems look for them.
-func TestInstalled(t *testing.T) {
-	r, builds := sample(t, "")
+func TestPackageFiles(t *testing.T) {
+	r, builds := sampleRelease(t, "")
 	texts := sampleTexts(t)
 	for format, names := range map[string][]string{
 		"deb": {"doc/holdfast/copyright", "doc/holdfast/changelog.gz", "doc/holdfast/THIRD_PARTY_NOTICES.txt", "zsh/vendor-completions/_holdfast"},
 		"rpm": {"licenses/holdfast/LICENSE", "licenses/holdfast/THIRD_PARTY_NOTICES.txt", "zsh/site-functions/_holdfast"},
 		"apk": {"licenses/holdfast/LICENSE", "licenses/holdfast/THIRD_PARTY_NOTICES.txt", "zsh/site-functions/_holdfast"},
 	} {
-		in, err := r.installed(builds[0], texts, format)
+		in, err := r.packageFiles(builds[0], texts, format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestInstalled(t *testing.T) {
 		}
 	}
 	texts["systemd/holdfast.service"] = []byte("[Service]\nExecStart=/opt/holdfast daemon\n")
-	if _, err := r.installed(builds[0], texts, "deb"); err == nil {
+	if _, err := r.packageFiles(builds[0], texts, "deb"); err == nil {
 		t.Error("a unit that starts something else: no error")
 	}
 }
@@ -62,7 +62,7 @@ func TestAPKVersion(t *testing.T) {
 
 // The tools of the systems can read the packages.
 func TestPackages(t *testing.T) {
-	r, builds := sample(t, "")
+	r, builds := sampleRelease(t, "")
 	r.Version = "0.9.0-rc.1"
 	if err := r.writePackages(builds[1], sampleTexts(t)); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestPackages(t *testing.T) {
 
 // An apk consists of two archives; the first contains the hash of the second, which apk checks.
 func TestAPK(t *testing.T) {
-	r, builds := sample(t, "")
+	r, builds := sampleRelease(t, "")
 	if err := r.writePackages(builds[0], sampleTexts(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
-// sample is a release for all systems of a program that is a shell script, in temporary folders.
-func sample(t *testing.T, key string) (*release, []*build) {
+// sampleRelease is a release for all systems of a program that is a shell script, in temporary folders.
+func sampleRelease(t *testing.T, key string) (*release, []*build) {
 	t.Helper()
 	r := &release{
 		source: &source{Version: "0.9.0", Tag: "v0.9.0", Commit: commit, Time: time.Unix(1764312269, 0).UTC()},
@@ -100,9 +100,9 @@ func newKey(t *testing.T) string {
 // Two releases of one commit are identical, whatever the folders are called.
 func TestSameBytes(t *testing.T) {
 	key := newKey(t)
-	one, builds := sample(t, key)
+	one, builds := sampleRelease(t, key)
 	writeAll(t, one, builds)
-	two, builds := sample(t, key)
+	two, builds := sampleRelease(t, key)
 	writeAll(t, two, builds)
 	entries, err := os.ReadDir(one.out)
 	if err != nil || len(entries) != 4*2+2*3+6 {

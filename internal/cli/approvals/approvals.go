@@ -24,8 +24,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// questionDoc is an approval request in JSON, with its answer if it has one.
-type questionDoc struct {
+// approvalDoc is an approval request in JSON, with its answer if it has one.
+type approvalDoc struct {
 	approval.Request
 	Answer      *approval.Answer   `json:"answer,omitempty"`
 	SavePreview *savedrule.Preview `json:"always,omitempty"` // the rules that --always would save, and the files for them
@@ -73,7 +73,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 // withApproval opens the store, finds the approval request and calls do.
-func (a approvalArg) withApproval(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
+func (a approvalArg) withApproval(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, approvalDoc) error) error {
 	sessions, closeStore, err := p.OpenStore(ctx, url)
 	if err != nil {
 		return err
@@ -89,11 +89,11 @@ func (a approvalArg) withApproval(ctx context.Context, p *command.Program, url s
 	if err != nil {
 		return err
 	}
-	return do(sessions, questionDoc{Request: q, Answer: ans})
+	return do(sessions, approvalDoc{Request: q, Answer: ans})
 }
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d approvalDoc) error {
 		if d.Answer == nil {
 			d.SavePreview = savePreview(ctx, p, s, &d.Request)
 		}
@@ -101,7 +101,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 			return p.Out.JSON(d, p.Out.TTY)
 		}
 		t := p.Out.Style
-		question.PrintQuestion(p.Out, d.Request, p.Clock())
+		question.PrintApproval(p.Out, d.Request, p.Clock())
 		p.Out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
 		for i, s := range d.Scopes {
 			name := "scope  "
@@ -151,7 +151,7 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 }
 
 func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d approvalDoc) error {
 		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
 		if err == nil {
 			a.Input, err = c.input(d.Request)
@@ -205,7 +205,7 @@ func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 }
 
 func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d approvalDoc) error {
 		a, err := c.answer(p, d.ID, approval.Deny, approval.DenySession)
 		if err != nil {
 			return err
@@ -218,11 +218,11 @@ func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
 // resolve records an answer. If a daemon serves the store, the answer goes through the daemon, so
 // that a waiting run gets it at once. The daemon records the caller's own name, so an answer under
 // another name is written to the store instead, where the run finds it a little later.
-func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, *savedrule.Result, error) {
+func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d approvalDoc, a approval.Answer, store string) (approval.Answer, *savedrule.Result, error) {
 	if err := dial.RefuseInsideRun(p, "answer its own approvals"); err != nil {
 		return a, nil, err
 	}
-	c, _ := dial.IsDaemonRunning(ctx, p, store)
+	c, _ := dial.DaemonForStore(ctx, p, store)
 	if c == nil {
 		return resolveLocal(ctx, p, s, d, a)
 	}
@@ -247,7 +247,7 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 
 // resolveLocal writes the answer to the store. Form values must not contain a key, because only the
 // process that runs the call can use a key and mask it in the record.
-func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *savedrule.Result, error) {
+func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, d approvalDoc, a approval.Answer) (approval.Answer, *savedrule.Result, error) {
 	if question.Form(&d.Request) != nil {
 		masked, err := p.Environment().Mask(string(a.Input))
 		if err != nil {
@@ -276,7 +276,7 @@ func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, 
 }
 
 // decide records an answer and prints how to resume the session if it is not running.
-func decide(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
+func decide(ctx context.Context, p *command.Program, s *session.Sessions, d approvalDoc, a approval.Answer, store string, asJSON bool) error {
 	won, kept, err := resolve(ctx, p, s, d, a, store)
 	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		return &outcome.Failure{

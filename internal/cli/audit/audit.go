@@ -37,8 +37,8 @@ func (f *auditFilter) accesses(flag bool, named string) (bool, error) {
 	return flag || named == "" && len(f.Kind) > 0 && !slices.ContainsFunc(f.Kind, func(k string) bool { return k != audit.KindAccess }), nil
 }
 
-// evidenceOf finds the named session, or the newest one if named is empty.
-func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
+// findSession finds the named session, or the newest one if name is empty.
+func findSession(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
 	if name != "" {
 		return s.Find(ctx, name)
 	}

@@ -56,15 +56,15 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// evidenceLog is one log to export.
-type evidenceLog struct {
+// exportedLog is one log to export.
+type exportedLog struct {
 	in   *session.Sessions
 	id   string
 	meta *session.Meta // nil if this is the access log
 }
 
 // logs returns the logs to export.
-func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []evidenceLog, done func(), err error) {
+func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []exportedLog, done func(), err error) {
 	access, err := c.accesses(c.Access, c.Session)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +83,7 @@ func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []eviden
 	if access || c.All {
 		s, _, end, err := stores.OpenAccess(p.Environment())
 		if err == nil {
-			closers, list = append(closers, end), append(list, evidenceLog{s, audit.AccessID, nil})
+			closers, list = append(closers, end), append(list, exportedLog{s, audit.AccessID, nil})
 		}
 		if access || err != nil && !errors.Is(err, session.ErrNotFound) {
 			return list, all, err
@@ -99,14 +99,14 @@ func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []eviden
 		metas, err = audit.OldestFirst(ctx, sessions)
 	} else {
 		metas = make([]session.Meta, 1)
-		metas[0], err = evidenceOf(ctx, sessions, c.Session)
+		metas[0], err = findSession(ctx, sessions, c.Session)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	local := make([]evidenceLog, len(metas), len(metas)+len(list))
+	local := make([]exportedLog, len(metas), len(metas)+len(list))
 	for i, m := range metas {
-		local[i] = evidenceLog{sessions, m.ID, &m}
+		local[i] = exportedLog{sessions, m.ID, &m}
 	}
 	return append(local, list...), all, nil
 }
@@ -126,7 +126,7 @@ func entryCount(n int) string {
 
 // write writes a file and records which sessions it contains. The access log contains no session
 // text.
-func (c *exportCmd) write(ctx context.Context, p *command.Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
+func (c *exportCmd) write(ctx context.Context, p *command.Program, logs []exportedLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
 	return command.WriteFile(p, c.Output, "", func(w io.Writer) (damaged, err error) {
 		return nil, audit.Export(w, c.Format, entries)
 	}, func(path, sum string) error {

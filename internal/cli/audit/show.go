@@ -50,7 +50,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 	}
 	if !c.JSON {
-		printEvidence(p, m, list)
+		printEntries(p, m, list)
 	}
 	if damaged {
 		p.Err.Line("%s holdfast audit verify --session %s", p.Err.Bold("hint:"), term.Quote(m.ID))
@@ -74,14 +74,14 @@ func (c *showCmd) log(ctx context.Context, p *command.Program) (s *session.Sessi
 	if err != nil {
 		return nil, m, nil, err
 	}
-	if m, err = evidenceOf(ctx, s, named); err != nil {
+	if m, err = findSession(ctx, s, named); err != nil {
 		done()
 	}
 	return s, m, done, err
 }
 
-// printEvidence prints entries as a table.
-func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
+// printEntries prints entries as a table.
+func printEntries(p *command.Program, m session.Meta, list []audit.Entry) {
 	if len(list) == 0 {
 		p.Err.Line("session %s has no matching audit entries", term.Escape(m.ID))
 		return

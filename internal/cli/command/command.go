@@ -41,8 +41,8 @@ func (p *Program) Command(c Action, name, short string, aliases ...string) *Comm
 	cmd.RunE = func(cmd *Command, args []string) error {
 		switch err := b.bind(args); {
 		case err == nil:
-		case b.Refused != nil && !errors.Is(err, pflag.ErrHelp):
-			return b.Refused(err)
+		case b.ReplaceError != nil && !errors.Is(err, pflag.ErrHelp):
+			return b.ReplaceError(err)
 		default:
 			return err
 		}
@@ -122,7 +122,7 @@ type Builder struct {
 	Heading  string // the heading in the help for the flags that are declared next
 	Verbatim bool   // true if words after the named arguments are not flags of this command
 
-	Refused func(error) error // if not nil, replaces an error about the command line
+	ReplaceError func(error) error // if not nil, replaces an error about the command line
 
 	args       []argument
 	exclusives [][]string
@@ -232,15 +232,15 @@ func Required(cmd *Command, flag string) bool {
 // Arg declares a required argument. It is read into a *string, or into a *[]string for all
 // remaining words.
 func (b *Builder) Arg(to any, name, help string, choices ...string) {
-	b.argument(argument{name, to, true, choices}, help)
+	b.addArgument(argument{name, to, true, choices}, help)
 }
 
 // Optional declares an optional argument.
 func (b *Builder) Optional(to any, name, help string, choices ...string) {
-	b.argument(argument{name, to, false, choices}, help)
+	b.addArgument(argument{name, to, false, choices}, help)
 }
 
-func (b *Builder) argument(a argument, help string) {
+func (b *Builder) addArgument(a argument, help string) {
 	b.args = append(b.args, a)
 	word := "<" + a.name + ">"
 	if _, list := a.to.(*[]string); list {

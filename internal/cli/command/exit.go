@@ -3,11 +3,9 @@ package command
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/heap"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -42,25 +40,6 @@ func ExitWith(ctx context.Context, r *event.Result) outcome.Outcome {
 		return outcome.Denied
 	}
 	return out
-}
-
-// StartupGCPercent is the garbage collector's percentage until the model has answered for the
-// second time. A session's transcript is allocated once and kept. Collecting repeatedly while the
-// heap grows would take a large part of a long resume, and even one collection is a noticeable part
-// of a short run.
-const StartupGCPercent = 400
-
-// MakeRoom prepares the heap for a session with payloads of the given size in bytes. The index, the
-// other records and the request that is built from them make the heap up to three times as large.
-// Reading the payloads creates no garbage, so the collector does not run until the heap has grown
-// by about twice their size.
-func MakeRoom(bytes int64) {
-	const small, large = 4 << 20, 64 << 20
-	if bytes < small {
-		return
-	}
-	heap.Expect(3 * bytes)
-	debug.SetGCPercent(StartupGCPercent + int(2*min(bytes, large)*100/small))
 }
 
 // DecidedByPerson reports whether a person made the decision: by an answer, a grant or an

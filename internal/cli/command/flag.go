@@ -75,17 +75,17 @@ func (v *Value) Set(s string) (err error) {
 			err = fmt.Errorf("want true or false, not %q", s)
 		}
 	case *int:
-		*to, err = number(strconv.Atoi, s)
+		*to, err = parseNumber(strconv.Atoi, s)
 	case **int:
-		*to, err = pointer(number(strconv.Atoi, s))
+		*to, err = pointer(parseNumber(strconv.Atoi, s))
 	case *int64:
-		*to, err = number(parseInt64, s)
+		*to, err = parseNumber(parseInt64, s)
 	case **int64:
-		*to, err = pointer(number(parseInt64, s))
+		*to, err = pointer(parseNumber(parseInt64, s))
 	case *float64:
-		*to, err = float(s)
+		*to, err = parseFloat(s)
 	case **float64:
-		*to, err = pointer(float(s))
+		*to, err = pointer(parseFloat(s))
 	case *time.Duration:
 		*to, err = time.ParseDuration(s)
 	case **time.Duration:
@@ -100,7 +100,7 @@ func (v *Value) Set(s string) (err error) {
 
 func parseInt64(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-func number[T any](parse func(string) (T, error), s string) (T, error) {
+func parseNumber[T any](parse func(string) (T, error), s string) (T, error) {
 	n, err := parse(s)
 	if err != nil {
 		err = fmt.Errorf("want a whole number, not %q", s)
@@ -108,7 +108,7 @@ func number[T any](parse func(string) (T, error), s string) (T, error) {
 	return n, err
 }
 
-func float(s string) (float64, error) {
+func parseFloat(s string) (float64, error) {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		err = fmt.Errorf("want a number, not %q", s)

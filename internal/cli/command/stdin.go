@@ -8,12 +8,12 @@ import (
 // Input returns standard input. A read returns when ctx ends, so that a signal also ends a read
 // that waits for a line. Only one reader at a time may use it.
 func (p *Program) Input(ctx context.Context) io.Reader {
-	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan chunk)}
+	return &contextReader{ctx: ctx, in: p.Stdin, pieces: make(chan chunk)}
 }
 
-// boundReader reads in a goroutine. The goroutine ends at the end of the input, when ctx ends, or
+// contextReader reads in a goroutine. The goroutine ends at the end of the input, when ctx ends, or
 // with the process.
-type boundReader struct {
+type contextReader struct {
 	ctx     context.Context
 	in      io.Reader
 	pieces  chan chunk
@@ -28,7 +28,7 @@ type chunk struct {
 }
 
 // Read implements io.Reader.
-func (r *boundReader) Read(b []byte) (int, error) {
+func (r *contextReader) Read(b []byte) (int, error) {
 	if !r.started {
 		r.started = true
 		go r.pump()
@@ -47,7 +47,7 @@ func (r *boundReader) Read(b []byte) (int, error) {
 	return n, r.rest.err
 }
 
-func (r *boundReader) pump() {
+func (r *contextReader) pump() {
 	for {
 		data := make([]byte, 64<<10)
 		n, err := r.in.Read(data)

@@ -55,9 +55,9 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 	word := func(flag *string, name, setting string) {
 		*flag = cmp.Or(*flag, cmp.Or(p.Getenv("HOLDFAST_DAEMON_"+name), setting))
 	}
-	c.Listen = joinWords(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
-	c.AllowHost = joinWords(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
-	c.AllowOrigin = joinWords(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
+	c.Listen = configuredWords(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
+	c.AllowHost = configuredWords(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
+	c.AllowOrigin = configuredWords(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
 	word(&c.TLSCert, "TLS_CERT", s.TLSCert)
 	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
 	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
@@ -79,9 +79,9 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 	return listen.Check(c.Listen, c.TLSCert, c.TLSKey)
 }
 
-// joinWords returns the list in the flags. If there is none, it returns the comma-separated list in
+// configuredWords returns the list in the flags. If there is none, it returns the comma-separated list in
 // an environment variable, or else the list in the settings.
-func joinWords(flags []string, variable string, setting []string) []string {
+func configuredWords(flags []string, variable string, setting []string) []string {
 	if len(flags) > 0 {
 		return flags
 	}

@@ -39,11 +39,11 @@ func RefuseInsideRun(p *command.Program, what string) error {
 	return &outcome.Failure{Message: "an agent of this daemon cannot " + what, Result: outcome.Denied, Advice: "do it in a terminal outside the agent"}
 }
 
-// IsDaemonRunning connects to the daemon of this home folder if the daemon serves this store and no
+// DaemonForStore connects to the daemon of this home folder if the daemon serves this store and no
 // flag or variable turns its use off. Otherwise it returns nil. If no daemon is running, the check
 // takes two system calls. The caller closes the client. other is the store that the daemon serves
 // if it is not the requested one.
-func IsDaemonRunning(ctx context.Context, p *command.Program, store string) (c *client.Client, other string) {
+func DaemonForStore(ctx context.Context, p *command.Program, store string) (c *client.Client, other string) {
 	if v := p.Getenv("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
 		return nil, ""
 	}

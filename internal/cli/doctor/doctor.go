@@ -16,13 +16,13 @@ func (c *doctorCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 	} else {
-		findings(p, r)
+		printReport(p, r)
 	}
 	return command.End(r.Outcome())
 }
 
-// findings prints a doctor's report.
-func findings(p *command.Program, r *doctor.Report) {
+// printReport prints a doctor's report.
+func printReport(p *command.Program, r *doctor.Report) {
 	t := p.Out.Style
 	p.Out.Line("%s", t.Dim(fmt.Sprintf("holdfast %s, %s/%s, %s", r.Version.Version, r.Version.OS, r.Version.Arch, r.Version.Go)))
 	for _, k := range r.Checks {

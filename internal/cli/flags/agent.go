@@ -36,7 +36,7 @@ func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
 		Instructions: runspec.Instructions{System: c.SystemPrompt, AppendSystem: c.AppendSystemPrompt, NoContextFiles: c.NoContextFiles},
 		Permissions:  runspec.Permissions{Mode: c.PermissionMode, Allow: c.AllowedTools, Deny: c.DisallowedTools, Unattended: c.OnAsk},
 		Sandbox:      runspec.Sandbox{Disabled: c.NoSandbox},
-		Hooks:        runspec.Hooks{Disabled: c.NoHooks, Setup: c.setup()},
+		Hooks:        runspec.Hooks{Disabled: c.NoHooks, Setup: c.setupTrigger()},
 		MCP:          runspec.MCP{Strict: c.StrictMCPConfig},
 		Limits:       runspec.Limits{MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD},
 		Compaction:   runspec.Compaction{Disabled: c.NoCompact, Items: c.CompactItems},
@@ -98,8 +98,8 @@ func readFlagFile(p *command.Program, flag, name string) (string, error) {
 	return string(b), nil
 }
 
-// setup returns the trigger of the Setup hook event.
-func (c *AgentFlags) setup() string {
+// setupTrigger returns the trigger of the Setup hook event.
+func (c *AgentFlags) setupTrigger() string {
 	switch {
 	case c.Init:
 		return "init"

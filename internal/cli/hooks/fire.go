@@ -26,7 +26,7 @@ type hookPrinter struct {
 	results map[string]hook.RunResult // by digest
 }
 
-func (w *hookPrinter) finish(r hook.Runner) hook.Runner {
+func (w *hookPrinter) wrap(r hook.Runner) hook.Runner {
 	w.Runner, w.results = r, map[string]hook.RunResult{}
 	return w
 }
@@ -92,7 +92,7 @@ func (w *hookPrinter) fire(ctx context.Context, r *hook.Registry, in hook.Input)
 	defer w.mu.Unlock()
 	for _, run := range out.Ran.Hooks {
 		a := w.results[run.Digest]
-		d.Hooks = append(d.Hooks, hookRunDoc{HookRun: run, Output: compact(a.Output), Notice: a.Notice})
+		d.Hooks = append(d.Hooks, hookRunDoc{HookRun: run, Output: withoutEmptyFields(a.Output), Notice: a.Notice})
 	}
 	return d
 }
@@ -126,8 +126,8 @@ func updateText(u hook.PermissionUpdate) string {
 	return u.Behavior + " " + strings.Join(u.Rules, ", ")
 }
 
-// compact returns a hook's output without empty fields.
-func compact(o *hook.Output) map[string]any {
+// withoutEmptyFields returns a hook's output without empty fields.
+func withoutEmptyFields(o *hook.Output) map[string]any {
 	if o == nil {
 		return nil
 	}

@@ -92,7 +92,7 @@ func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 	}
 	p.Line("%s %s", style(term.Column(string(h.Status), 9)), t.Bold(term.Escape(term.OneLine(event))))
 	p.Line("          %s", term.Truncate(settings.HookName(&h.Definition), t.Columns()-10))
-	facts := []string{d.Type, "at most " + dialectName(h.TimeLimit()), "on failure " + string(d.OnFailure)}
+	facts := []string{d.Type, "at most " + timeoutText(h.TimeLimit()), "on failure " + string(d.OnFailure)}
 	if d.Sandbox != "" {
 		facts = append(facts, "sandbox "+string(d.Sandbox))
 	}
@@ -112,8 +112,8 @@ func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 	}
 }
 
-// dialectName formats a timeout: "5 s", "1.5 s", "10 min".
-func dialectName(d time.Duration) string {
+// timeoutText formats a timeout: "5 s", "1.5 s", "10 min".
+func timeoutText(d time.Duration) string {
 	switch {
 	case d >= time.Minute && d%time.Minute == 0:
 		return fmt.Sprintf("%d min", d/time.Minute)

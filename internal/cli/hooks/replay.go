@@ -120,7 +120,7 @@ func readItem(rec session.Record) (transcript.Encoded, error) {
 // replay runs the hooks for each event.
 func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, recordedEvents []recordedEvent, id string) error {
 	watch := &hookPrinter{}
-	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.finish})
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.wrap})
 	if err != nil {
 		return err
 	}

@@ -52,10 +52,10 @@ func (c *addCmd) definition() (json.RawMessage, error) {
 		OAuth   map[string]any    `json:"oauth,omitempty"`
 	}{Type: kind}
 	var err error
-	if doc.Env, err = pairsOf(c.Env, "=", "use --env NAME=VALUE"); err != nil {
+	if doc.Env, err = parsePairs(c.Env, "=", "use --env NAME=VALUE"); err != nil {
 		return nil, err
 	}
-	if doc.Headers, err = pairsOf(c.Header, ":", "use --header 'NAME: VALUE'"); err != nil {
+	if doc.Headers, err = parsePairs(c.Header, ":", "use --header 'NAME: VALUE'"); err != nil {
 		return nil, err
 	}
 	if c.Client != "" || c.Port != 0 {
@@ -75,8 +75,8 @@ func (c *addCmd) definition() (json.RawMessage, error) {
 	return jsonscan.Marshal(doc)
 }
 
-// pairsOf splits NAME=VALUE pairs.
-func pairsOf(list []string, between, form string) (map[string]string, error) {
+// parsePairs splits NAME=VALUE pairs.
+func parsePairs(list []string, between, form string) (map[string]string, error) {
 	if len(list) == 0 {
 		return nil, nil //nolint:nilnil // no pairs
 	}
@@ -94,9 +94,9 @@ func pairsOf(list []string, between, form string) (map[string]string, error) {
 	return pairs, nil
 }
 
-// edit returns the path of the settings file of the selected scope, the scope, and the settings of
+// target returns the path of the settings file of the selected scope, the scope, and the settings of
 // the folder's project.
-func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
+func (c *mcpScopeFlags) target(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
 	if err := dial.RefuseInsideRun(p, "change MCP servers"); err != nil {
 		return "", "", nil, err
 	}
@@ -114,7 +114,7 @@ func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MC
 // write adds a server. A server that the user adds is approved. A folder that was trusted stays
 // trusted.
 func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessage, replace bool) error {
-	file, scope, before, err := c.edit(p)
+	file, scope, before, err := c.target(p)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	var files []string
 	for _, scope := range scopes {
 		c.Scope = string(scope)
-		file, _, _, err := c.edit(p)
+		file, _, _, err := c.target(p)
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 		return outcome.Invalid(fmt.Sprintf("server %q is in several scopes: %s", c.Name, strings.Join(in, ", ")), "choose one with --scope "+in[0])
 	}
 	c.Scope = in[0]
-	_, scope, before, err := c.edit(p)
+	_, scope, before, err := c.target(p)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	d := &agentServer{c: c, p: p, cwd: cwd, runtime: rt, look: look}
+	d := &agentServer{c: c, p: p, cwd: cwd, runtime: rt, sessionTools: look}
 	specs, err := d.specs(ctx)
 	if err != nil {
 		return err
@@ -87,11 +87,11 @@ func (c *serveCmd) check(p *command.Program) error {
 
 // agentServer creates an agent for each client.
 type agentServer struct {
-	c       *serveCmd
-	p       *command.Program
-	cwd     string
-	runtime *runtime.Runtime
-	look    []tool.Tool
+	c            *serveCmd
+	p            *command.Program
+	cwd          string
+	runtime      *runtime.Runtime
+	sessionTools []tool.Tool
 }
 
 // agent creates the agent of a client. The client itself answers the agent's model calls.
@@ -101,10 +101,10 @@ func (d *agentServer) agent(ctx context.Context, as model.Model, title string, w
 		return nil, err
 	}
 	r.Spec.Session.Title, r.Spec.Tools = title, slices.Clone(servedTools)
-	for _, t := range d.look {
+	for _, t := range d.sessionTools {
 		r.Spec.Tools = append(r.Spec.Tools, t.Spec().Name)
 	}
-	r.Model, r.Tools, r.NoBackground = as, d.look, true
+	r.Model, r.Tools, r.NoBackground = as, d.sessionTools, true
 	return d.runtime.Agent(ctx, r, nil, who)
 }
 

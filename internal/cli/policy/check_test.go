@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// everyday are simple commands as agents run them.
-var everyday = []string{
+// everydayCommands are simple commands as agents run them.
+var everydayCommands = []string{
 	"ls -la", "git status", "git log --oneline -10", "go test ./...", "npm run build", "cat README.md", "grep -rn TODO src",
 	"make test", "python3 script.py --flag", "cargo build --release", "mkdir -p a/b/c", "docker ps -a", "echo hello world",
 	"find . -name '*.go'", "sed -n 1,10p file.txt",
@@ -156,7 +156,7 @@ func BenchmarkPolicyCheck(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			c := checkBatchOf(b, bb.settings)
 			var lines [][]byte
-			for i, command := range everyday {
+			for i, command := range everydayCommands {
 				line, err := json.Marshal(map[string]any{"id": i, "tool": "Bash", "input": map[string]string{"command": command}, "cwd": "/w", "mode": "default"})
 				if err != nil {
 					b.Fatal(err)

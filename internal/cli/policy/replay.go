@@ -95,12 +95,12 @@ func (c *replayCmd) print(p *command.Program, d *replayDoc) error {
 
 // replay decides the calls of a log again, record by record.
 type replay struct {
-	guards        *policy.Guards
-	cwd           string
-	home          string
-	search        string
-	mode          policy.Mode // "" means the mode that was in force at each call
-	currentGuards *settings.Settings
+	guards    *policy.Guards
+	cwd       string
+	home      string
+	searchURL string
+	mode      policy.Mode // "" means the mode that was in force at each call
+	settings  *settings.Settings
 
 	uses  map[string]transcript.ToolUse
 	asked map[string]approval.Request
@@ -120,7 +120,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	}
 	all, err := policy.New(&config)
 	return &replay{
-		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, currentGuards: today,
+		guards: all, cwd: today.Cwd(), home: p.UserHome(), searchURL: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, settings: today,
 		uses: map[string]transcript.ToolUse{}, asked: map[string]approval.Request{},
 	}, err
 }
@@ -166,14 +166,14 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 		if err := json.Unmarshal(rec.Payload, &then); err != nil {
 			return nil, false, bad(err)
 		}
-		d, err := r.rejudge(ctx, &then)
+		d, err := r.decideAgain(ctx, &then)
 		return d, d != nil, err
 	}
 	return nil, false, nil
 }
 
-// rejudge decides a past call again; it returns nil if the input of the call is not known.
-func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
+// decideAgain decides a past call again; it returns nil if the input of the call is not known.
+func (r *replay) decideAgain(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
 	use, ok := r.uses[then.Use]
 	if !ok || then.By == "input" {
 		return nil, nil
@@ -183,7 +183,7 @@ func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc
 	}
 	requests := r.asked[then.Use].Requests // commands are decided for the folder in which they started
 	if requests == nil {
-		call := policycheck.Call{Tool: use.Name, Input: use.Input, Cwd: r.cwd, Home: r.home, Search: r.search}
+		call := policycheck.Call{Tool: use.Name, Input: use.Input, Cwd: r.cwd, Home: r.home, Search: r.searchURL}
 		if then.Input != nil {
 			call.Input = then.Input
 		}
@@ -215,7 +215,7 @@ func (r *replay) setMode(mode policy.Mode) error {
 	if r.mode != "" || mode == "" || mode == r.guards.Mode() {
 		return nil
 	}
-	if err := r.currentGuards.CheckMode(mode); err != nil {
+	if err := r.settings.CheckMode(mode); err != nil {
 		mode = policy.ModeDefault // a run would fall back to this mode
 	}
 	return r.guards.Apply(policy.Change{Mode: mode})

@@ -20,7 +20,7 @@ func (c *modeCmd) Run(ctx context.Context, p *command.Program) error {
 		return outcome.Invalid(err.Error(), "")
 	}
 	return c.WithRunSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if err := allowMode(p, m, mode); err != nil {
+		if err := checkMode(p, m, mode); err != nil {
 			return err
 		}
 		done, err := sessionpolicy.Change(ctx, s, m.ID, func(*policy.Guards) (policy.Change, error) {
@@ -41,8 +41,8 @@ func (c *modeCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// allowMode rejects a mode that the settings of the session's folder disable.
-func allowMode(p *command.Program, m session.Meta, mode policy.Mode) error {
+// checkMode rejects a mode that the settings of the session's folder disable.
+func checkMode(p *command.Program, m session.Meta, mode policy.Mode) error {
 	if mode != policy.ModeBypass {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, e
 	ans := approval.Answer{RequestID: q.ID, Actor: a.by, Via: ViaTerminal}
 	list, plan, form := Choices(&q), q.Plan(), Form(&q)
 	if list == nil {
-		a.ShowQuestion(func() { PrintQuestion(pr, q, a.now()) })
+		a.ShowQuestion(func() { PrintApproval(pr, q, a.now()) })
 		a.Flush()
 	}
 	if list != nil || plan != "" || form != nil {
@@ -67,9 +67,9 @@ func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, e
 			err = a.askForm(ctx, q, form, &ans)
 		case list != nil:
 			printAsks(pr, q, len(list), a.now())
-			err = a.choose(ctx, q, list, &ans)
+			err = a.askChoices(ctx, q, list, &ans)
 		default:
-			err = a.confirmAll(ctx, q, &ans)
+			err = a.askPlan(ctx, q, &ans)
 		}
 		if err != nil {
 			a.Out.EndLine()
@@ -81,7 +81,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, e
 		return ans, nil
 	}
 	for {
-		a.ShowKeys(a.choices(q)...)
+		a.ShowKeys(a.keys(q)...)
 		key, ok, err := a.Key(ctx)
 		if err != nil {
 			pr.EndLine()
@@ -104,10 +104,10 @@ func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, e
 	}
 }
 
-// choices returns the keys of an approval request.
-func (a *Asker) choices(q approval.Request) []term.Key {
+// keys returns the keys of an approval request.
+func (a *Asker) keys(q approval.Request) []term.Key {
 	yes, no := []term.Key{{"y", "allow once"}}, []term.Key{{"n", "deny"}}
-	if scopeText(q) {
+	if canApplyToSession(q) {
 		yes, no = append(yes, term.Key{"a", "allow this session"}), append(no, term.Key{"d", "deny this session"})
 		if a.canSave(&q) {
 			yes = append(yes, term.Key{"p", "always allow in this project"}, term.Key{"u", "always allow for me"})
@@ -133,8 +133,8 @@ func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
 	}
 }
 
-// scopeText reports whether an answer may apply to the whole session.
-func scopeText(q approval.Request) bool { return !q.OnceOnly() }
+// canApplyToSession reports whether an answer may apply to the whole session.
+func canApplyToSession(q approval.Request) bool { return !q.OnceOnly() }
 
 // parseKey turns a key into an answer, and reports whether the answer is complete.
 func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans *approval.Answer) (bool, error) {
@@ -160,7 +160,7 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 		ans.Decision, ans.Message = approval.Deny, strings.TrimSpace(line)
 		return true, nil
 	case 'a', 'd':
-		if !scopeText(q) {
+		if !canApplyToSession(q) {
 			break
 		}
 		ans.Decision = approval.AllowSession
@@ -169,9 +169,9 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 			ans.Decision, words = approval.DenySession, "deny this session"
 		}
 		a.Echo(words)
-		return a.scope(ctx, q, q.Scopes, ans)
+		return a.askScope(ctx, q, q.Scopes, ans)
 	case 'p', 'u':
-		if !scopeText(q) || !a.canSave(&q) {
+		if !canApplyToSession(q) || !a.canSave(&q) {
 			break
 		}
 		layer, words := layernames.Local, "always allow in this project"
@@ -191,7 +191,7 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 func (a *Asker) allowAlways(ctx context.Context, q approval.Request, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
 	if q.SandboxOpens() == nil && saverule.Hosts(&q) == nil {
-		if done, err := a.scope(ctx, q, q.Rules(), ans); !done || err != nil {
+		if done, err := a.askScope(ctx, q, q.Rules(), ans); !done || err != nil {
 			return done, err
 		}
 	}
@@ -215,8 +215,8 @@ func PrintSaved(p *term.Printer, kept *savedrule.Result) {
 	}
 }
 
-// scope asks for the scope of a decision that applies to more than one call.
-func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approval.Scope, ans *approval.Answer) (bool, error) {
+// askScope asks for the scope of a decision that applies to more than one call.
+func (a *Asker) askScope(ctx context.Context, q approval.Request, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
 	if (q.SandboxOpens() != nil || saverule.Hosts(&q) != nil) && len(offered) == 1 {
 		a.Out.Line("%s", t.Dim(term.EscapeStrict(ScopeText(offered[0]))))
@@ -229,7 +229,7 @@ func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approva
 	for {
 		keys := []term.Key{{"e", "write a rule"}, {"b", "back"}}
 		if n := len(offered); n > 0 {
-			keys = append([]term.Key{{"1" + joinMax(n), "choose the scope"}}, keys...)
+			keys = append([]term.Key{{"1" + maxSuffix(n), "choose the scope"}}, keys...)
 		}
 		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
@@ -242,7 +242,7 @@ func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approva
 			return false, nil
 		case key == 'e':
 			a.Echo("")
-			if ok, err := a.edit(ctx, q, ans); ok || err != nil {
+			if ok, err := a.readRule(ctx, q, ans); ok || err != nil {
 				return ok, err
 			}
 		case n >= 1 && n <= len(offered):
@@ -255,8 +255,8 @@ func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approva
 	}
 }
 
-// edit reads a rule from the user.
-func (a *Asker) edit(ctx context.Context, q approval.Request, ans *approval.Answer) (bool, error) {
+// readRule reads a rule from the user.
+func (a *Asker) readRule(ctx context.Context, q approval.Request, ans *approval.Answer) (bool, error) {
 	for _, s := range q.Scopes {
 		if s.Rule != "" {
 			a.Out.Line("%s", a.Out.Dim("for example "+term.EscapeStrict(s.Rule)))
@@ -277,7 +277,7 @@ func (a *Asker) edit(ctx context.Context, q approval.Request, ans *approval.Answ
 	return true, nil
 }
 
-func joinMax(n int) string {
+func maxSuffix(n int) string {
 	if n < 2 {
 		return ""
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// desk is an asker whose approver types into a pipe, and the printer that shows the run.
-func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *bytes.Buffer, types func(string)) {
+// newTestAsker returns an asker whose approver types into a pipe, and the printer that shows the run.
+func newTestAsker(t *testing.T, width int) (a *Asker, others *term.Printer, screen *bytes.Buffer, types func(string)) {
 	in, typed := io.Pipe()
 	t.Cleanup(func() { _ = typed.Close() })
 	screen = &bytes.Buffer{}
@@ -28,19 +28,19 @@ func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *byte
 	return a, others, screen, func(s string) { _, _ = io.WriteString(typed, s) }
 }
 
-func aboutCommand(id, command string) approval.Request {
+func commandRequest(id, command string) approval.Request {
 	return approval.Request{ID: id, Tool: "Bash", Agent: id, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: command}}}
 }
 
 // Several sub-agents request approvals at the same time: a key answers the request on the screen and no other.
 func TestOneRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, _, screen, types := desk(t, 120)
+		a, _, screen, types := newTestAsker(t, 120)
 		answers := map[string]chan approval.Answer{}
 		ask := func(id string) {
 			answers[id] = make(chan approval.Answer, 1)
 			go func() {
-				ans, err := a.Ask(t.Context(), aboutCommand(id, "touch "+id))
+				ans, err := a.Ask(t.Context(), commandRequest(id, "touch "+id))
 				if err != nil {
 					t.Errorf("%s: %v", id, err)
 				}
@@ -71,17 +71,17 @@ func TestOneRequestAtATime(t *testing.T) {
 // A request that waits behind another one can be canceled, and does not block later requests.
 func TestWaitingAskerCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, _, _, types := desk(t, 120)
+		a, _, _, types := newTestAsker(t, 120)
 		done := make(chan approval.Answer, 1)
 		go func() {
-			ans, _ := a.Ask(t.Context(), aboutCommand("one", "touch one"))
+			ans, _ := a.Ask(t.Context(), commandRequest("one", "touch one"))
 			done <- ans
 		}()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 1)
 		go func() {
-			_, err := a.Ask(ctx, aboutCommand("two", "touch two"))
+			_, err := a.Ask(ctx, commandRequest("two", "touch two"))
 			left <- err
 		}()
 		synctest.Wait()
@@ -99,11 +99,11 @@ func TestWaitingAskerCancelled(t *testing.T) {
 // Output that arrives while a request is open is shown after the answer, so that the request stays visible.
 func TestOutputHeldDuringRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, others, screen, types := desk(t, 120)
+		a, others, screen, types := newTestAsker(t, 120)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = a.Ask(t.Context(), aboutCommand("one", "touch one"))
+			_, _ = a.Ask(t.Context(), commandRequest("one", "touch one"))
 		}()
 		synctest.Wait()
 		others.Line("another works")
@@ -135,9 +135,9 @@ func TestOutputHeldDuringRequest(t *testing.T) {
 // The key line is never broken within a key or a word.
 func TestKeysFitTheScreen(t *testing.T) {
 	for width := 30; width <= 120; width += 10 {
-		a, _, screen, _ := desk(t, width)
+		a, _, screen, _ := newTestAsker(t, width)
 		a.saver = func(*approval.Request, *approval.Answer) (*savedrule.Result, error) { return nil, errors.New("no") }
-		a.ShowKeys(a.choices(approval.Request{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
+		a.ShowKeys(a.keys(approval.Request{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
 		for l := range strings.Lines(screen.String()) {
 			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
 				t.Errorf("%d columns are too few for %q", width, l)
@@ -149,7 +149,7 @@ func TestKeysFitTheScreen(t *testing.T) {
 // Each of several questions is shown above its own keys.
 func TestModelQuestionsOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, _, screen, types := desk(t, 120)
+		a, _, screen, types := newTestAsker(t, 120)
 		var input strings.Builder
 		for i := range 3 {
 			if i > 0 {

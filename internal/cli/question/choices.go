@@ -40,14 +40,14 @@ func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 	}
 }
 
-// confirmAll asks for the decision about a plan and stores it in ans.
-func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approval.Answer) error {
+// askPlan asks for the decision about a plan and stores it in ans.
+func (a *Asker) askPlan(ctx context.Context, q approval.Request, ans *approval.Answer) error {
 	for {
 		a.ShowKeys(term.Key{"y", "allow, ask before each change"}, term.Key{"e", "allow, and edit files without asking"},
 			term.Key{"n", "deny, keep planning"}, term.Key{"m", "deny and say why"}, term.Key{"s", "deny and stop"})
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
-			return a.ended(ok, err, ans)
+			return a.closedAnswer(ok, err, ans)
 		}
 		mode, words := policy.ModeDefault, "allow, ask before each change"
 		switch key {
@@ -60,14 +60,14 @@ func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approva
 			ans.Input, err = q.PlanInput(mode)
 			return err
 		}
-		if done, err := a.refuse(ctx, key, "deny, keep planning", "what should change: ", ans); done || err != nil {
+		if done, err := a.deny(ctx, key, "deny, keep planning", "what should change: ", ans); done || err != nil {
 			return err
 		}
 	}
 }
 
-// refuse turns a key that denies into a denial, and reports whether it did.
-func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *approval.Answer) (bool, error) {
+// deny turns a key that denies into a denial, and reports whether it did.
+func (a *Asker) deny(ctx context.Context, key byte, no, why string, ans *approval.Answer) (bool, error) {
 	switch key {
 	case 'n':
 		a.Echo(no)
@@ -90,8 +90,8 @@ func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *appro
 	return true, nil
 }
 
-// ended returns the answer that is used when the terminal is closed.
-func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
+// closedAnswer returns the answer that is used when the terminal is closed.
+func (a *Asker) closedAnswer(ok bool, err error, ans *approval.Answer) error {
 	a.Out.EndLine()
 	if err == nil && !ok {
 		ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "the input ended before there was an answer"
@@ -99,14 +99,14 @@ func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 	return err
 }
 
-// choose asks the model's questions, one after the other.
-func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Choice, ans *approval.Answer) error {
+// askChoices asks the model's questions, one after the other.
+func (a *Asker) askChoices(ctx context.Context, q approval.Request, list []forms.Choice, ans *approval.Answer) error {
 	for {
 		answers := map[string][]string{}
 		for i, c := range list {
 			a.ShowQuestion(func() { printChoice(a.Out, i, len(list), c) })
 			a.Flush()
-			picked, err := a.pick(ctx, c, ans)
+			picked, err := a.askChoice(ctx, c, ans)
 			if picked == nil || err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Cho
 			for _, c := range list {
 				picked = append(picked, [2]string{c.Header, strings.Join(answers[c.Question], ", ")})
 			}
-			again, done, err := a.send(ctx, picked, ans)
+			again, done, err := a.confirmAnswers(ctx, picked, ans)
 			if done || err != nil {
 				return err
 			}
@@ -134,10 +134,10 @@ func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Cho
 	}
 }
 
-// pick asks one question. It returns nothing if the user declines to answer the questions.
-func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) ([]string, error) {
+// askChoice asks one question. It returns nothing if the user declines to answer the questions.
+func (a *Asker) askChoice(ctx context.Context, c forms.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.Out.Style
-	keys := []term.Key{{"1" + joinMax(len(c.Options)), "choose"}, {"o", "your own answer"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
+	keys := []term.Key{{"1" + maxSuffix(len(c.Options)), "choose"}, {"o", "your own answer"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
 	if c.Multi {
 		keys = append([]term.Key{{"c", "choose several"}}, keys...)
 	}
@@ -145,7 +145,7 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
-			return nil, a.ended(ok, err, ans)
+			return nil, a.closedAnswer(ok, err, ans)
 		}
 		switch i := int(key - '1'); {
 		case i >= 0 && i < len(c.Options):
@@ -166,7 +166,7 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 				return []string{text}, nil
 			}
 		case key == 'n' || key == 's':
-			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			_, err := a.deny(ctx, key, "no answer", "", ans)
 			return nil, err
 		default:
 			a.Echo("")
@@ -185,7 +185,7 @@ func (a *Asker) readNumbers(ctx context.Context, c forms.Choice) ([]string, erro
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(c.Options) {
-			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is not one of 1%s", word, joinMax(len(c.Options))))))
+			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is not one of 1%s", word, maxSuffix(len(c.Options))))))
 			return nil, nil //nolint:nilerr // the question is asked again
 		}
 		if label := c.Options[n-1].Label; !slices.Contains(picked, label) {
@@ -195,9 +195,9 @@ func (a *Asker) readNumbers(ctx context.Context, c forms.Choice) ([]string, erro
 	return picked, nil
 }
 
-// send shows all answers with their questions before they are sent. The result done is true if the
+// confirmAnswers shows all answers with their questions before they are sent. The result done is true if the
 // user declined instead of sending the answers.
-func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Answer) (again, done bool, err error) {
+func (a *Asker) confirmAnswers(ctx context.Context, answers [][2]string, ans *approval.Answer) (again, done bool, err error) {
 	t := a.Out.Style
 	for _, one := range answers {
 		a.Out.Line("  %s  %s", t.Dim(term.EscapeStrict(one[0])), term.EscapeStrict(one[1]))
@@ -206,7 +206,7 @@ func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Ans
 		a.ShowKeys(term.Key{"y", "send"}, term.Key{"b", "change answers"}, term.Key{"n", "no answer"}, term.Key{"s", "no answer, and stop"})
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
-			return false, true, a.ended(ok, err, ans)
+			return false, true, a.closedAnswer(ok, err, ans)
 		}
 		switch key {
 		case 'y':
@@ -216,7 +216,7 @@ func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Ans
 			a.Echo("change answers")
 			return true, false, nil
 		case 'n', 's':
-			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			_, err := a.deny(ctx, key, "no answer", "", ans)
 			return false, true, err
 		}
 		a.Echo("")

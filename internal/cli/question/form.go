@@ -49,7 +49,7 @@ func optionText(o forms.FieldOption) string {
 func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, ans *approval.Answer) error {
 	t := a.Out.Style
 	keys := []term.Key{{"f", "fill in the form"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
-	if len(f.Open()) == 0 {
+	if len(f.MissingFields()) == 0 {
 		keys = append([]term.Key{{"y", "accept the proposed values"}}, keys...)
 	}
 	fields, err := f.Fields()
@@ -60,10 +60,10 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
-			return a.ended(ok, err, ans)
+			return a.closedAnswer(ok, err, ans)
 		}
 		switch {
-		case key == 'y' && len(f.Open()) == 0:
+		case key == 'y' && len(f.MissingFields()) == 0:
 			a.Echo("accept the proposed values")
 			ans.Decision = approval.Allow
 			return nil
@@ -73,7 +73,7 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 				return err
 			}
 		case key == 'n' || key == 's':
-			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			_, err := a.deny(ctx, key, "no answer", "", ans)
 			return err
 		default:
 			a.Echo("")
@@ -86,12 +86,12 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 // if the user has sent or declined the form.
 func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
 	for {
-		content, ok, err := a.fields(ctx, fields)
+		content, ok, err := a.askFields(ctx, fields)
 		if err != nil {
 			return false, err
 		}
 		if !ok {
-			return true, a.ended(false, nil, ans)
+			return true, a.closedAnswer(false, nil, ans)
 		}
 		with := *ans
 		with.Decision = approval.Allow
@@ -108,7 +108,7 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 				answers = append(answers, [2]string{fields[i].Name, tools.ValueText(&fields[i], v)})
 			}
 		}
-		again, done, err := a.send(ctx, answers, ans)
+		again, done, err := a.confirmAnswers(ctx, answers, ans)
 		if done || err != nil {
 			return done, err
 		}
@@ -119,10 +119,10 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 	}
 }
 
-// fields asks for one field after the other. If the user enters an empty line, the field gets its
+// askFields asks for one field after the other. If the user enters an empty line, the field gets its
 // default. An optional field without a default is omitted. It returns false at the end of the
 // input.
-func (a *Asker) fields(ctx context.Context, fields []forms.Field) (map[string]json.RawMessage, bool, error) {
+func (a *Asker) askFields(ctx context.Context, fields []forms.Field) (map[string]json.RawMessage, bool, error) {
 	content := map[string]json.RawMessage{}
 	for i := range fields {
 		f := &fields[i]
@@ -154,7 +154,7 @@ func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error
 	}
 	defer done()
 	a.Flush()
-	content, ok, err := a.fields(ctx, e.Fields)
+	content, ok, err := a.askFields(ctx, e.Fields)
 	if err != nil || !ok {
 		return mcp.Answer{Action: mcp.Cancel}, err
 	}

@@ -34,9 +34,9 @@ func Form(q *approval.Request) *forms.Form {
 	return forms.FormOf(q.Requests[0].Input)
 }
 
-// PrintQuestion prints everything that a call would do and why it needs approval. It omits nothing
+// PrintApproval prints everything that a call would do and why it needs approval. It omits nothing
 // and shows invisible characters.
-func PrintQuestion(p *term.Printer, q approval.Request, now time.Time) {
+func PrintApproval(p *term.Printer, q approval.Request, now time.Time) {
 	t := p.Style
 	if list, plan, form := Choices(&q), q.Plan(), Form(&q); list != nil || plan != "" || form != nil {
 		printForPerson(p, q, list, plan, form, now)
@@ -126,7 +126,7 @@ func printRequest(p *term.Printer, r policy.Request) {
 	switch {
 	case r.Display != "" && r.Display != r.Resource:
 		for l := range strings.Lines(r.Display) {
-			p.Line("  %s", printDiffLine(p, term.EscapeStrict(strings.TrimRight(l, "\n"))))
+			p.Line("  %s", diffLine(p, term.EscapeStrict(strings.TrimRight(l, "\n"))))
 		}
 	case r.Operation != policy.OpCommand:
 		printInput(p, r.Input)
@@ -160,7 +160,7 @@ func printOpening(p *term.Printer, r policy.Request) {
 	fact("command", in.Command, plain)
 }
 
-func printDiffLine(p *term.Printer, l string) string {
+func diffLine(p *term.Printer, l string) string {
 	switch {
 	case strings.HasPrefix(l, "+"):
 		return p.Green(l)

@@ -34,7 +34,7 @@ func (c *Cmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	if c.NoDaemon {
 		return nil
 	}
-	d, other := dial.IsDaemonRunning(ctx, p, c.Store)
+	d, other := dial.DaemonForStore(ctx, p, c.Store)
 	switch {
 	case other != "":
 		c.localNotice(p, "the daemon serves another store, "+other, "omit --store and HOLDFAST_STORE, or add --no-daemon")
@@ -174,7 +174,7 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	if c.OutputFormat == "text" {
 		if asker = question.NewAsker(p); asker != nil {
 			defer asker.Close()
-			asker.EnableSaving(p.Environment(), placeOf(cwd, in))
+			asker.EnableSaving(p.Environment(), settingsTarget(cwd, in))
 		}
 	}
 	ask, onAsk := remoteAsker(asker, rules.OnAsk.Value)
@@ -201,7 +201,7 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, answ
 			after = t.meta.Head
 		}
 		for e, err := range run.Events(away, after) {
-			shown := answers.add(e.Event)
+			shown := answers.mark(e.Event)
 			if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // forked by this command
 				o.Forked, o.Created = t.forked, false
 				shown = o

@@ -35,13 +35,13 @@ func (h *localAnswers) answer(ctx context.Context, q approval.Request) (approval
 	return ans, err
 }
 
-// add returns an event. If the event has an answer that was given at this terminal, also one for a
-// sub-agent, add marks the answer with [question.ViaTerminal].
-func (h *localAnswers) add(e event.Event) event.Event {
+// mark returns an event. If the event has an answer that was given at this terminal, also one for a
+// sub-agent, mark marks the answer with [question.ViaTerminal].
+func (h *localAnswers) mark(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.SubagentEvent:
 		if e.Event != nil {
-			e.Event = h.add(e.Event)
+			e.Event = h.mark(e.Event)
 		}
 		return e
 	case event.ApprovalResolved:

@@ -97,16 +97,16 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 
 // runLocal runs the agent in this process and shows it.
 func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Workspace, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
-	r.Verbose, r.Spec.Session, r.Loading = c.Verbose, c.sessionSpec(), command.MakeRoom
+	r.Verbose, r.Spec.Session, r.Loading = c.Verbose, c.sessionSpec(), command.ReserveHeap
 	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
 	rt := runtime.New(&runtime.Config{Env: r.Env, Store: c.Store})
 	defer func() { _ = rt.Close() }()
-	who := compose.Askers{OnWorkspace: c.workspaceOpened(p)}
+	who := compose.Askers{OnWorkspace: c.worktreePrinter(p)}
 	if c.OutputFormat == "text" {
 		if asker := question.NewAsker(p); asker != nil {
 			defer asker.Close()
-			asker.EnableSaving(p.Environment(), placeOf(r.Cwd, in))
+			asker.EnableSaving(p.Environment(), settingsTarget(r.Cwd, in))
 			who.Ask, who.Form = asker.Ask, asker.Form
 		}
 	}
@@ -128,8 +128,8 @@ func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Reque
 	return out, err
 }
 
-// placeOf returns the location of the settings for a run, which is in a folder or in a workspace.
-func placeOf(cwd string, in *compose.Workspace) saverule.Target {
+// settingsTarget returns the location of the settings for a run, which is in a folder or in a workspace.
+func settingsTarget(cwd string, in *compose.Workspace) saverule.Target {
 	if in != nil {
 		return saverule.Target{Folder: in.Project, Inside: true}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// checkSpace rejects flags that cannot be used with a workspace. Without a workspace it rejects
+// checkWorkspaceFlags rejects flags that cannot be used with a workspace. Without a workspace it rejects
 // flags that need one.
-func (c *Cmd) checkSpace() error {
+func (c *Cmd) checkWorkspaceFlags() error {
 	if c.Workspace == "" {
 		switch {
 		case c.Agent != "":
@@ -44,8 +44,8 @@ func (c *Cmd) checkSpace() error {
 	return nil
 }
 
-// checkKind rejects flags that have no effect on a vendor agent.
-func (c *Cmd) checkKind(in *compose.Workspace) error {
+// checkAgentKind rejects flags that have no effect on a vendor agent.
+func (c *Cmd) checkAgentKind(in *compose.Workspace) error {
 	if in.IsBuiltin() {
 		return nil
 	}
@@ -72,14 +72,14 @@ func (c *Cmd) checkKind(in *compose.Workspace) error {
 // openWorkspace opens the workspace of the run; it returns nil if the run has none. The caller
 // closes it.
 func (c *Cmd) openWorkspace(ctx context.Context, p *command.Program) (*compose.Workspace, error) {
-	if err := c.checkSpace(); err != nil || c.Workspace == "" {
+	if err := c.checkWorkspaceFlags(); err != nil || c.Workspace == "" {
 		return nil, err
 	}
 	in, err := command.OpenWorkspace(ctx, p, c.Workspace, c.Agent)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkKind(in); err != nil {
+	if err := c.checkAgentKind(in); err != nil {
 		in.Close()
 		return nil, err
 	}

@@ -48,8 +48,8 @@ func JoinWorktree(args []string) []string {
 	return args
 }
 
-// workspaceOpened prints the worktree and the branch of the run.
-func (c *Cmd) workspaceOpened(p *command.Program) func(path, branch string) {
+// worktreePrinter returns a function that prints the worktree and the branch of the run.
+func (c *Cmd) worktreePrinter(p *command.Program) func(path, branch string) {
 	return func(path, branch string) {
 		if !c.Quiet {
 			p.Err.Line("%s", p.Err.Dim("in the worktree "+term.Escape(path)+", on the branch "+term.Escape(branch)))

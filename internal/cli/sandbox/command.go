@@ -124,7 +124,7 @@ func (c *checkCmd) Declare(b *command.Builder) {
 type execCmd struct {
 	text  string
 	words []string
-	is    bool
+	onOff bool
 }
 
 func (c *execCmd) Declare(b *command.Builder) {
@@ -134,11 +134,11 @@ func (c *execCmd) Declare(b *command.Builder) {
 	b.Flag(&c.words, "deny", "", "PATH", "This folder may not be read or written. Repeatable.")
 	b.Flag(&c.words, "allow-domain", "", "HOST", "This host may be reached through the proxy: api.example.com, *.example.com, @npm. Repeatable. Default: none.")
 	b.Flag(&c.words, "env", "", "NAME[=VALUE]", "Pass this environment variable to the command. Repeatable.")
-	b.Flag(&c.is, "keep-env", "", "", "Pass the whole environment to the command, including keys and tokens.")
+	b.Flag(&c.onOff, "keep-env", "", "", "Pass the whole environment to the command, including keys and tokens.")
 	b.Flag(&c.text, "cwd", "", "FOLDER", "The command's working folder. Default: the current folder.")
 	b.Flag(&c.text, "json-report", "", "FILE|FD", "Write a JSON report of the exit status and refusals to this file or open file descriptor.")
-	b.Flag(&c.is, "quiet", "", "", "Do not report refusals.")
-	b.Verbatim, b.Refused = true, execFailure
+	b.Flag(&c.onOff, "quiet", "", "", "Do not report refusals.")
+	b.Verbatim, b.ReplaceError = true, execFailure
 	b.Arg(&c.words, "command", "The program and its arguments. Put -- before it.")
 }
 

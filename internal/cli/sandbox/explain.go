@@ -48,7 +48,7 @@ func (c *explainCmd) Run(_ context.Context, p *command.Program) error {
 	if c.JSON {
 		return p.Out.JSON(d, p.Out.TTY)
 	}
-	warnReads(p, d)
+	printExplanation(p, d)
 	return nil
 }
 
@@ -81,7 +81,7 @@ func accesses(a shellparse.Access) []string {
 	return words
 }
 
-func warnReads(p *command.Program, d explainDoc) {
+func printExplanation(p *command.Program, d explainDoc) {
 	t := p.Out.Style
 	for _, cmd := range d.Commands {
 		notes := ""

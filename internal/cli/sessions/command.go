@@ -32,15 +32,15 @@ func Command(p *command.Program) *command.Command {
 
 // listCmd is `holdfast sessions list`.
 type listCmd struct {
-	All    bool
-	CWD    string
-	Space  string
-	Tag    string
-	Parent string
-	Agents bool
-	Trash  bool
-	Limit  int
-	Cursor string
+	All       bool
+	CWD       string
+	Workspace string
+	Tag       string
+	Parent    string
+	Agents    bool
+	Trash     bool
+	Limit     int
+	Cursor    string
 	command.StoreFlags
 	command.JSONFlag
 }
@@ -48,7 +48,7 @@ type listCmd struct {
 func (c *listCmd) Declare(b *command.Builder) {
 	b.Flag(&c.All, "all", "a", "", "Include sessions of all projects.")
 	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Use the project of this folder. Default: the current folder.")
-	b.Flag(&c.Space, "workspace", "w", "SLUG", "Only sessions of this workspace.")
+	b.Flag(&c.Workspace, "workspace", "w", "SLUG", "Only sessions of this workspace.")
 	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
 	b.Flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
 	b.Flag(&c.Agents, "agents", "", "", "Include sub-agents' sessions.")

@@ -58,7 +58,7 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		before, after, err := a.Compact(ctx, c.Instructions)
 		p.Err.Progress().Show("")
-		err = errors.Join(explainError(err), a.Suspend())
+		err = errors.Join(withHint(err), a.Suspend())
 		if err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// explainError adds a hint to the error for a session that cannot be compacted now.
-func explainError(err error) error {
+// withHint adds a hint to the error for a session that cannot be compacted now.
+func withHint(err error) error {
 	if errors.Is(err, agent.ErrRunning) {
 		return outcome.Invalid("the session has a pending approval", "list pending approvals: holdfast approvals list")
 	}

@@ -83,19 +83,19 @@ func (w *outWriter) Write(b []byte) (int, error) {
 	if i < 0 {
 		return len(b), nil
 	}
-	err := w.safe(w.rest[:i+1])
+	err := w.writeLines(w.rest[:i+1])
 	w.rest = append(w.rest[:0], w.rest[i+1:]...)
 	return len(b), err
 }
 
 func (w *outWriter) flush() error {
-	err := w.safe(w.rest)
+	err := w.writeLines(w.rest)
 	w.rest = nil
 	return err
 }
 
-// safe writes whole lines.
-func (w *outWriter) safe(b []byte) error {
+// writeLines writes whole lines.
+func (w *outWriter) writeLines(b []byte) error {
 	for line := range bytes.Lines(b) {
 		text, ended := bytes.CutSuffix(line, []byte{'\n'})
 		out := term.EscapeJSON(string(text))

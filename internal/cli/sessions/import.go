@@ -52,11 +52,11 @@ func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 	defer closeStore()
 	sum := importTotals{Sources: len(found.Sources), LeftOut: len(found.Skipped), DryRun: c.DryRun}
 	for _, l := range found.Skipped {
-		if err := c.left(p, l); err != nil {
+		if err := c.printSkipped(p, l); err != nil {
 			return err
 		}
 	}
-	bar := newImportBar(p, found)
+	bar := newImportProgress(p, found)
 	o.Progress = bar.read
 	var printing error
 	err = convert.ImportAll(ctx, sessions, found.Sources, o, func(r *convert.Report, err error) bool {
@@ -156,7 +156,7 @@ func (c *importCmd) find(p *command.Program) (*convert.Found, error) {
 	return all, nil
 }
 
-func (c *importCmd) left(p *command.Program, l convert.SkippedFile) error {
+func (c *importCmd) printSkipped(p *command.Program, l convert.SkippedFile) error {
 	if c.JSON {
 		return p.Out.JSON(l, false)
 	}
@@ -247,7 +247,7 @@ type importProgress struct {
 	since time.Time
 }
 
-func newImportBar(p *command.Program, found *convert.Found) *importProgress {
+func newImportProgress(p *command.Program, found *convert.Found) *importProgress {
 	b := &importProgress{s: p.Err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
 	b.s.Detail(func() string { return b.text(time.Since(b.since)) })
 	b.s.Show("importing")

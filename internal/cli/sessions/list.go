@@ -29,7 +29,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	switch {
 	case c.Limit < 0:
 		return outcome.Invalid("--limit must not be negative", "")
-	case c.Space != "" && (c.All || c.CWD != ""):
+	case c.Workspace != "" && (c.All || c.CWD != ""):
 		return outcome.Invalid("--workspace cannot be used with --all or --cwd", "")
 	}
 	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
@@ -73,8 +73,8 @@ func (c *listCmd) project(ctx context.Context, p *command.Program) (string, erro
 	if c.All {
 		return "", nil
 	}
-	if c.Space != "" {
-		in, err := command.OpenWorkspace(ctx, p, c.Space, "")
+	if c.Workspace != "" {
+		in, err := command.OpenWorkspace(ctx, p, c.Workspace, "")
 		if err != nil {
 			return "", err
 		}

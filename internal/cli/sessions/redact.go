@@ -51,17 +51,17 @@ func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	defer closeStore()
-	m, err := redactable(ctx, s, c.Session)
+	m, err := findRedactable(ctx, s, c.Session)
 	if err != nil {
 		return err
 	}
 	return c.redact(ctx, p, s, m, o)
 }
 
-// redactable finds a session with content to erase. It also finds a session in the trash. If the
+// findRedactable finds a session with content to erase. It also finds a session in the trash. If the
 // argument is the whole id of a deleted session, it finds that session as long as forks still show
 // it.
-func redactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
+func findRedactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
 	m, err := s.Find(ctx, name)
 	if !errors.Is(err, session.ErrNotFound) {
 		return m, err
@@ -129,7 +129,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 			return o, err
 		}
 	default:
-		o.Seqs, err = seqs(c.Seq)
+		o.Seqs, err = parseSeqs(c.Seq)
 		o.Skip = len(o.Seqs) > len(c.Seq) // a range may include records that cannot be erased
 		return o, err
 	}
@@ -155,8 +155,8 @@ func newMasker(p *command.Program) (*secret.Masker, error) {
 // memory.
 const maxSeqs = 1_000_000
 
-// seqs parses numbers and ranges: 12, 14-16.
-func seqs(given []string) ([]int64, error) {
+// parseSeqs parses numbers and ranges: 12, 14-16.
+func parseSeqs(given []string) ([]int64, error) {
 	var list []int64
 	for _, s := range given {
 		from, to, isRange := strings.Cut(s, "-")
@@ -203,7 +203,7 @@ func (c *redactCmd) confirm(ctx context.Context, p *command.Program, m session.M
 
 func (c *redactCmd) amount(r *session.Redaction) string {
 	text := term.Count(len(r.Erased), "record")
-	if n := removed(r); n > 0 {
+	if n := removedCopies(r); n > 0 {
 		text += " and " + term.Count(n, "file")
 	}
 	if len(c.Seq) > 0 {
@@ -212,8 +212,8 @@ func (c *redactCmd) amount(r *session.Redaction) string {
 	return "this in " + text
 }
 
-// removed counts the copies of erased content that are removed.
-func removed(r *session.Redaction) (n int) {
+// removedCopies counts the copies of erased content that are removed.
+func removedCopies(r *session.Redaction) (n int) {
 	for _, h := range r.Copies {
 		if h.Stays == "" {
 			n++
@@ -246,11 +246,11 @@ func (c *redactCmd) row(e session.Erasure) string {
 	if c.Secrets || c.Match != "" {
 		text = e.Replacement
 	}
-	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(withContext(string(text)), 160)))
+	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(excerpt(string(text)), 160)))
 }
 
-// withContext returns the part of a payload that begins shortly before the first masked place.
-func withContext(payload string) string {
+// excerpt returns the part of a payload that begins shortly before the first masked place.
+func excerpt(payload string) string {
 	at := -1
 	for _, mark := range []string{"[secret:", record.Erased} {
 		if i := strings.Index(payload, mark); i >= 0 && (at < 0 || i < at) {
@@ -279,7 +279,7 @@ func (c *redactCmd) print(p *command.Program, id string, r *session.Redaction, w
 		c.rows(id, r, p.Out.Line)
 	}
 	text := term.Count(len(r.Erased), "record")
-	if n := removed(r); n > 0 {
+	if n := removedCopies(r); n > 0 {
 		text += " and " + term.Count(n, "file")
 	}
 	p.Err.Line("session %s: %s %s", term.Escape(id), text, what)

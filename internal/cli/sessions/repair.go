@@ -26,7 +26,7 @@ type repairDoc struct {
 
 func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All {
-		if done, err := c.database(ctx, p); done || err != nil {
+		if done, err := c.salvageDatabase(ctx, p); done || err != nil {
 			return err
 		}
 	}

@@ -17,9 +17,9 @@ type databaseDoc struct {
 	*salvage.Result
 }
 
-// database copies the readable sessions of a damaged database to a new one. done reports whether
+// salvageDatabase copies the readable sessions of a damaged database to a new one. done reports whether
 // the command is finished; otherwise the sessions in the new database are checked next.
-func (c *repairCmd) database(ctx context.Context, p *command.Program) (done bool, err error) {
+func (c *repairCmd) salvageDatabase(ctx context.Context, p *command.Program) (done bool, err error) {
 	ref, err := stores.Parse(p.Environment(), c.Store)
 	if err != nil || ref.Database() == "" {
 		return false, err

@@ -86,7 +86,7 @@ func printImport(p *command.Program, d *settings.Imported) {
 		p.Out.Line("")
 		p.Out.Line("%s", p.Out.Bold(text+":"))
 		for _, v := range values {
-			p.Out.Line("  %s  %s  %s", term.Column(v.Key, 28), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(originText(v.Program)+", "+settings.OriginText(v.Origin))))
+			p.Out.Line("  %s  %s  %s", term.Column(v.Key, 28), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(programName(v.Program)+", "+settings.OriginText(v.Origin))))
 		}
 	}
 	verb := "written to " + d.File

@@ -26,14 +26,14 @@ func (c *showCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	d := showDoc{Folder: s.Cwd(), Project: s.Project, Layers: s.Layers, Settings: s.Effective(), NoEffect: s.Foreign, Ignored: s.Ignored}
 	if c.JSON {
-		return p.Out.JSON(emptyList(d), p.Out.TTY)
+		return p.Out.JSON(withEmptyLists(d), p.Out.TTY)
 	}
 	print(p, &d)
 	return nil
 }
 
-// emptyList replaces nil lists by empty ones.
-func emptyList(d showDoc) showDoc {
+// withEmptyLists replaces nil lists by empty ones.
+func withEmptyLists(d showDoc) showDoc {
 	d.Layers, d.Settings = append([]settings.Layer{}, d.Layers...), append([]settings.Effective{}, d.Settings...)
 	d.NoEffect, d.Ignored = append([]settings.UnsupportedSetting{}, d.NoEffect...), append([]settings.Ignored{}, d.Ignored...)
 	return d
@@ -93,5 +93,5 @@ func printUnsupported(p *command.Program, text string, list []settings.Unsupport
 	}
 }
 
-// originText returns the name of the program that a setting comes from.
-func originText(name string) string { return importsettings.Program(name).String() }
+// programName returns the name of the program that a setting comes from.
+func programName(name string) string { return importsettings.Program(name).String() }

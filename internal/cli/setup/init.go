@@ -107,7 +107,7 @@ func (w *wizard) choose(ctx context.Context, question string, list []option, set
 		w.print("  %2d  %s  %s", i+1, term.Column(o.name, wide), w.terminal.Out.Dim(term.Escape(o.about)))
 	}
 	for {
-		answer, err := w.line(ctx, fmt.Sprintf("%s [%s]: ", question, list[set].name))
+		answer, err := w.readLine(ctx, fmt.Sprintf("%s [%s]: ", question, list[set].name))
 		if err != nil || answer == "" {
 			return set, err
 		}
@@ -121,8 +121,8 @@ func (w *wizard) choose(ctx context.Context, question string, list []option, set
 	}
 }
 
-// line asks for a line.
-func (w *wizard) line(ctx context.Context, text string) (string, error) {
+// readLine asks for a line.
+func (w *wizard) readLine(ctx context.Context, text string) (string, error) {
 	w.terminal.Flush()
 	line, ok, err := w.terminal.Prompt(ctx, text)
 	if err == nil && !ok {

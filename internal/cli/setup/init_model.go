@@ -92,7 +92,7 @@ func (w *wizard) provider(ctx context.Context) (string, error) {
 		known, _ := providers.Lookup(name)
 		about, good := "", 0
 		switch {
-		case known.Local && answers(ctx, at.BaseURL):
+		case known.Local && isListening(ctx, at.BaseURL):
 			about, good = "runs on this machine", 1
 		case known.Local:
 			about = "on this machine, not running: " + known.Start
@@ -117,8 +117,8 @@ func (w *wizard) provider(ctx context.Context) (string, error) {
 	return list[i].name, err
 }
 
-// answers reports whether a program accepts connections at an address of this machine.
-func answers(ctx context.Context, address string) bool {
+// isListening reports whether a program accepts connections at an address of this machine.
+func isListening(ctx context.Context, address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
@@ -183,7 +183,7 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 		if more := len(list) - pageSize; more > 0 {
 			w.print("      and %d more: type part of a name", more)
 		}
-		answer, err := w.line(ctx, fmt.Sprintf("model [%s]: ", set))
+		answer, err := w.readLine(ctx, fmt.Sprintf("model [%s]: ", set))
 		switch {
 		case err != nil:
 			return "", err
@@ -193,7 +193,7 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 			continue
 		}
 		answer = strings.TrimPrefix(answer, provider+"/")
-		if n := number(answer, min(len(list), pageSize)); n > 0 {
+		if n := parseChoice(answer, min(len(list), pageSize)); n > 0 {
 			return provider + "/" + list[n-1], nil
 		}
 		if len(names) == 0 || slices.Contains(names, answer) {
@@ -216,8 +216,8 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 	}
 }
 
-// number parses the number of a choice; it returns 0 for any other text.
-func number(text string, most int) int {
+// parseChoice parses the number of a choice; it returns 0 for any other text.
+func parseChoice(text string, most int) int {
 	n := 0
 	for _, c := range []byte(text) {
 		if c < '0' || c > '9' || n > most {

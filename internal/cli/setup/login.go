@@ -80,13 +80,13 @@ func (c *loginCmd) list(p *command.Program) error {
 	}
 	rows := [][]string{{"PROVIDER", "STORED IN", "SINCE"}}
 	for _, e := range list {
-		rows = append(rows, []string{term.Escape(e.Provider), displayPath(k, e.Store), e.StoredAt.Local().Format("2006-01-02 15:04")})
+		rows = append(rows, []string{term.Escape(e.Provider), storeText(k, e.Store), e.StoredAt.Local().Format("2006-01-02 15:04")})
 	}
 	p.Out.Table(rows)
 	return nil
 }
 
-func displayPath(k *keys.Keys, where string) string {
+func storeText(k *keys.Keys, where string) string {
 	if where == keys.StoreKeyring {
 		return "the keyring"
 	}

@@ -16,7 +16,7 @@ func Headline(name string, input json.RawMessage, cwd string) string {
 	if json.Unmarshal(input, &in) != nil {
 		return string(input)
 	}
-	for _, key := range headlinesOf(name) {
+	for _, key := range headlineFieldsOf(name) {
 		var s string
 		if raw, ok := in[key]; ok && json.Unmarshal(raw, &s) == nil {
 			if key == "command" {
@@ -49,8 +49,8 @@ func headers(input json.RawMessage) string {
 	return strings.Join(list, ", ")
 }
 
-// headlinesOf returns the names of the fields that describe the calls of a tool.
-func headlinesOf(name string) []string {
+// headlineFieldsOf returns the names of the fields that describe the calls of a tool.
+func headlineFieldsOf(name string) []string {
 	switch name {
 	case "EnterWorktree":
 		return []string{"name", "path"}
@@ -59,11 +59,11 @@ func headlinesOf(name string) []string {
 	case "ExitPlanMode":
 		return []string{"mode", "plan"}
 	}
-	return headlines
+	return headlineFields
 }
 
-// headlines lists fields that may describe a call. The first of them that the input has is used.
-var headlines = []string{
+// headlineFields lists fields that may describe a call. The first of them that the input has is used.
+var headlineFields = []string{
 	"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "skill", "taskId", "task_id", "subject", "to", "description",
 }
 

@@ -26,20 +26,20 @@ type Stream struct {
 	All       bool // true to write every event, false to write only the result
 	Partial   bool // stream_event lines
 	StartedAt time.Time
-	scene     Header
+	header    Header
 
-	Id       string
-	blocks   partialBlocks
-	answer   string // the text of the last assistant item
-	denials  []wireDenial
-	inputs   map[string]json.RawMessage // inputs keyed by tool use, for the report of denials
-	running  map[string]string          // tools of the calls that are running, keyed by tool use
-	deferred *wireDeferred
+	SessionID string
+	blocks    partialBlocks
+	answer    string // the text of the last assistant item
+	denials   []wireDenial
+	inputs    map[string]json.RawMessage // inputs keyed by tool use, for the report of denials
+	running   map[string]string          // tools of the calls that are running, keyed by tool use
+	deferred  *wireDeferred
 }
 
 // Start implements [View].
 func (v *Stream) Start(s Header) {
-	v.scene = s
+	v.header = s
 	v.inputs, v.running = map[string]json.RawMessage{}, map[string]string{}
 }
 
@@ -50,7 +50,7 @@ func (v *Stream) Render(e event.Event) error {
 		return v.opened(e)
 	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
 		if v.All && v.Partial {
-			return v.blocks.delta(e, v.scene.Model, v.emitEvent)
+			return v.blocks.delta(e, v.header.Model, v.emitEvent)
 		}
 	case event.ItemAppended:
 		return v.item(e)
@@ -122,20 +122,20 @@ func (v *Stream) system(subtype string, fields map[string]any) error {
 		return nil
 	}
 	fields["type"], fields["subtype"] = "system", subtype
-	fields["session_id"], fields["uuid"] = v.Id, uuid.NewString()
+	fields["session_id"], fields["uuid"] = v.SessionID, uuid.NewString()
 	return v.Program.Out.JSON(fields, false)
 }
 
 func (v *Stream) opened(e event.SessionOpened) error {
-	v.Id = e.ID
+	v.SessionID = e.ID
 	tools := e.Tools
 	if tools == nil { // not reported before
-		tools = v.scene.Tools
+		tools = v.header.Tools
 	}
 	err := v.emit(wireInit{
-		Type: "system", Subtype: "init", CWD: v.scene.Cwd, SessionID: v.Id, Tools: tools,
-		MCPServers: withTools(v.scene.Servers, tools), Model: v.scene.Model, PermissionMode: v.scene.Mode(), SlashCommands: listed(v.scene.Offered.Commands),
-		APIKeySource: v.scene.KeySource, OutputStyle: "default", Agents: listed(v.scene.Offered.Agents), Skills: listed(v.scene.Offered.Skills), Plugins: []string{},
+		Type: "system", Subtype: "init", CWD: v.header.Cwd, SessionID: v.SessionID, Tools: tools,
+		MCPServers: withTools(v.header.Servers, tools), Model: v.header.Model, PermissionMode: v.header.Mode(), SlashCommands: nonNil(v.header.Offered.Commands),
+		APIKeySource: v.header.KeySource, OutputStyle: "default", Agents: nonNil(v.header.Offered.Agents), Skills: nonNil(v.header.Offered.Skills), Plugins: []string{},
 		Version: version.Current().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
 	})
 	for _, n := range e.Notices {
@@ -146,8 +146,8 @@ func (v *Stream) opened(e event.SessionOpened) error {
 	return err
 }
 
-// listed returns a list that is encoded as an array in JSON, even if it is empty.
-func listed(names []string) []string { return append([]string{}, names...) }
+// nonNil returns a list that is encoded as an array in JSON, even if it is empty.
+func nonNil(names []string) []string { return append([]string{}, names...) }
 
 func (v *Stream) emit(event any) error {
 	if !v.All {
@@ -157,7 +157,7 @@ func (v *Stream) emit(event any) error {
 }
 
 func (v *Stream) emitEvent(event any) error {
-	return v.emit(wireStreamEvent{Type: "stream_event", Event: event, SessionID: v.Id, UUID: uuid.NewString()})
+	return v.emit(wireStreamEvent{Type: "stream_event", Event: event, SessionID: v.SessionID, UUID: uuid.NewString()})
 }
 
 // item writes assistant answers and tool results. User items are not repeated.
@@ -208,7 +208,7 @@ func (v *Stream) storeInputs(e transcript.Encoded) {
 
 // message writes an item; parent is the tool use that started its agent, or nil.
 func (v *Stream) message(it transcript.Item, seq int64, parent *string) error {
-	w := wireItem{ParentToolUseID: parent, SessionID: v.Id, UUID: itemUUID(it.ID), ItemID: it.ID, Seq: seq}
+	w := wireItem{ParentToolUseID: parent, SessionID: v.SessionID, UUID: itemUUID(it.ID), ItemID: it.ID, Seq: seq}
 	switch it.Role {
 	case transcript.RoleAssistant:
 		w.Type, w.Message = "assistant", assistantMessage(it)
@@ -258,7 +258,7 @@ func (v *Stream) decided(d policy.Decision) error {
 func (v *Stream) result(r event.Result) error {
 	w := wireResult{
 		Type: "result", Subtype: "success", DurationMS: r.Duration.Milliseconds(), DurationAPIMS: r.ModelDuration.Milliseconds(),
-		NumTurns: r.Turns, SessionID: v.Id, TotalCostUSD: r.CostUSD, Usage: usageOf(r.Usage),
+		NumTurns: r.Turns, SessionID: v.SessionID, TotalCostUSD: r.CostUSD, Usage: usageOf(r.Usage),
 		ModelUsage: map[string]wireModelUsage{}, PermissionDenials: v.denials, UUID: uuid.NewString(),
 	}
 	if w.PermissionDenials == nil {
@@ -308,7 +308,7 @@ func (v *Stream) RenderError(err error) error {
 	out := outcome.FromError(err)
 	w := wireResult{
 		Type: "result", Subtype: "error_during_execution", IsError: true, Errors: []string{err.Error()},
-		Hint: outcome.Hint(err), Code: out.Code, SessionID: v.Id, ModelUsage: map[string]wireModelUsage{},
+		Hint: outcome.Hint(err), Code: out.Code, SessionID: v.SessionID, ModelUsage: map[string]wireModelUsage{},
 		PermissionDenials: slices.Concat([]wireDenial{}, v.denials), UUID: uuid.NewString(),
 		DurationMS: v.Program.Clock().Sub(v.StartedAt).Milliseconds(),
 	}

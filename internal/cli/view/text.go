@@ -23,7 +23,7 @@ import (
 type Text struct {
 	Program        *command.Program
 	Quiet, Verbose bool
-	scene          Header
+	header         Header
 
 	opened    event.SessionOpened
 	printed   bool // part of the current item was already written to the screen
@@ -39,7 +39,7 @@ type Text struct {
 
 // Start implements [View].
 func (v *Text) Start(s Header) {
-	v.scene = s
+	v.header = s
 	v.open, v.names, v.waiting = map[string]string{}, map[string]string{}, map[string]transcript.ToolUse{}
 	v.Program.Err.Progress().Show("starting")
 }
@@ -56,7 +56,7 @@ func (v *Text) Render(e event.Event) error {
 	case event.SessionOpened:
 		v.sessionOpened(e)
 	case event.TurnStarted:
-		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.scene.Model))
+		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.header.Model))
 	case event.TextDelta:
 		if v.Program.Out.TTY {
 			v.printText(e.Text)
@@ -193,7 +193,7 @@ func (v *Text) item(it transcript.Encoded) {
 	}
 	v.printed = false
 	for _, u := range it.Uses() {
-		v.names[u.ID], v.waiting[u.ID] = Headline(u.Name, u.Input, v.scene.Cwd), u
+		v.names[u.ID], v.waiting[u.ID] = Headline(u.Name, u.Input, v.header.Cwd), u
 	}
 }
 
@@ -238,7 +238,7 @@ func (v *Text) toolStarted(e event.ToolStarted) {
 	delete(v.waiting, e.Use)
 	v.open[e.Use] = e.Tool
 	v.parallel = len(v.open) > 1
-	line := Headline(e.Tool, e.Input, v.scene.Cwd)
+	line := Headline(e.Tool, e.Input, v.header.Cwd)
 	v.names[e.Use] = line
 	if v.Quiet {
 		return
@@ -264,7 +264,7 @@ func (v *Text) call(name, line string) {
 func (v *Text) toolFinished(e event.ToolFinished) {
 	delete(v.open, e.Use)
 	if len(v.open) == 0 {
-		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.scene.Model))
+		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.header.Model))
 	}
 	if v.Quiet {
 		return
@@ -284,12 +284,12 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
 	if v.Verbose || state != "ok" {
-		v.output(remove(transcript.ToolResult{Content: e.Content}.Text(), e.Notes))
+		v.output(withoutPrinted(transcript.ToolResult{Content: e.Content}.Text(), e.Notes))
 	}
 }
 
-// remove returns a text without the lines that were already printed.
-func remove(text string, printed []string) string {
+// withoutPrinted returns a text without the lines that were already printed.
+func withoutPrinted(text string, printed []string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return slices.Contains(printed, l) }), "\n")
 }
@@ -312,7 +312,7 @@ func (v *Text) subagent(e event.SubagentEvent) {
 	who := "    " + term.Escape(e.Name) + ": "
 	switch of := e.Event.(type) {
 	case event.ToolStarted:
-		line := Headline(of.Tool, of.Input, v.scene.Cwd)
+		line := Headline(of.Tool, of.Input, v.header.Cwd)
 		v.Program.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Truncate(line, t.Columns()-len(who)-len(of.Tool)-2)))
 	case event.DecisionMade:
 		if of.Decision.Effect == policy.Deny {
@@ -436,7 +436,7 @@ func (v *Text) result(r event.Result) {
 		v.Program.Err.Line("")
 	}
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), command.DecidedByPerson); len(n) > 0 {
-		v.Program.Err.Line("%s %s", t.Yellow("denied:"), term.Escape(denied(n)))
+		v.Program.Err.Line("%s %s", t.Yellow("denied:"), term.Escape(deniedText(n)))
 		v.Program.Err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
 	}
 	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "model call"), tokens(r.Usage)}
@@ -448,11 +448,11 @@ func (v *Text) result(r event.Result) {
 	}
 	facts = append(facts, term.Elapsed(r.Duration.Round(time.Millisecond)))
 	v.Program.Err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
-	if r.SessionID != "" && v.scene.CanResume {
+	if r.SessionID != "" && v.header.CanResume {
 		which := "-c"
 		if v.opened.Created && r.Reason == event.ReasonFailed && r.Text == "" { // -c skips a session without an answer
 			which = "-r " + r.SessionID
 		}
-		v.Program.Err.Line("%s", t.Dim("resume: holdfast run "+v.scene.ResumeArgs+which+` "…"`))
+		v.Program.Err.Line("%s", t.Dim("resume: holdfast run "+v.header.ResumeArgs+which+` "…"`))
 	}
 }

@@ -37,7 +37,7 @@ func allowHint(d *policy.Decision) string {
 	return hint
 }
 
-func denied(list []policy.Decision) string {
+func deniedText(list []policy.Decision) string {
 	var names []string
 	for _, d := range list {
 		names = append(names, d.Tool)

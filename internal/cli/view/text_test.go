@@ -43,7 +43,7 @@ func exited(use string, code int, took int64) event.ToolFinished {
 	}
 }
 
-var errAway = &model.Error{Kind: model.ErrorNetwork, Provider: "anthropic", Message: "gone"}
+var errNetwork = &model.Error{Kind: model.ErrorNetwork, Provider: "anthropic", Message: "gone"}
 
 func TestTextView(t *testing.T) {
 	for _, tt := range []struct {
@@ -57,10 +57,10 @@ func TestTextView(t *testing.T) {
 			event.TextDelta{Text: "hel"}, event.TextDelta{Text: "lo\x1b"}, assistantItem("1", "hello\x1b"),
 		}, "hello\\x1b\n"},
 		{"a pipe gets what is durable", false, false, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
+			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errNetwork, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
 		}, "· anthropic: network: gone; retrying in 1.0 s\nhello\n"},
 		{"a terminal shows that text is discarded", true, false, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
+			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errNetwork, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
 		}, "hel\n· the text above is discarded: the model's stream broke off\n· anthropic: network: gone; retrying in 1.0 s\n\nhello\n"},
 		{"a model that does not stream", true, true, false, []event.Event{assistantItem("1", "hello")}, "hello\n"},
 		{"what opening found", false, false, false, []event.Event{
@@ -135,13 +135,13 @@ func TestTextView(t *testing.T) {
 			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
 		}, "· a is unavailable (away); switching to b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  └ denied: Bash (no; line)\n"},
 		{"a failure with a hint", false, true, false, []event.Event{
-			event.Result{Reason: event.ReasonFailed, Err: errAway},
+			event.Result{Reason: event.ReasonFailed, Err: errNetwork},
 		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\n"},
 		{"the end", false, false, false, []event.Event{
 			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Duration: time.Second},
 		}, "session s · 2 model calls · 5 tokens · $0.50 · 1.0 s\nresume: holdfast run --store x -c \"…\"\n"},
 		{"an end without an answer", false, false, false, []event.Event{
-			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Duration: time.Second},
+			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errNetwork, Duration: time.Second},
 		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\nsession s · 0 model calls · 0 tokens · 1.0 s\nresume: holdfast run --store x -r s \"…\"\n"},
 		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
 		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
@@ -170,17 +170,17 @@ func TestStreamEvents(t *testing.T) {
 	for _, e := range []event.Event{
 		event.SessionOpened{ID: "s", Notices: []string{"n"}},
 		event.TextDelta{Text: "void"},
-		event.ModelRetrying{Err: errAway, Attempt: 1, Delay: time.Second},
+		event.ModelRetrying{Err: errNetwork, Attempt: 1, Delay: time.Second},
 		event.TextDelta{Text: "a"},
 		event.ThinkingDelta{Text: "b"},
 		event.TextDelta{Text: "c"},
 		assistantItem("1", "c"),
-		event.ModelSwitched{From: "a", To: "b", Err: errAway},
+		event.ModelSwitched{From: "a", To: "b", Err: errNetwork},
 		event.CompactionStarted{Trigger: "auto"},
 		event.TranscriptRewritten{Mutator: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
 		event.TranscriptRewritten{Mutator: "tidy", Before: 9, After: 2},
 		event.Notice{Text: "n2"},
-		event.Result{Reason: event.ReasonFailed, Err: errAway},
+		event.Result{Reason: event.ReasonFailed, Err: errNetwork},
 	} {
 		if err := v.Render(e); err != nil {
 			t.Fatal(err)

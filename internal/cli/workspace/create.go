@@ -15,10 +15,10 @@ import (
 
 // apply changes the settings for which there are flags. Lists are replaced as a whole.
 func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error {
-	if err := f.places(p, s); err != nil {
+	if err := f.setFolders(p, s); err != nil {
 		return err
 	}
-	if err := f.limits(s); err != nil {
+	if err := f.setLimits(s); err != nil {
 		return err
 	}
 	setField(&s.Image, f.Image)
@@ -52,7 +52,7 @@ func setField[T any](to, given *T) {
 	}
 }
 
-func (f *workspaceFlags) limits(s *workspace.Settings) error {
+func (f *workspaceFlags) setLimits(s *workspace.Settings) error {
 	for _, l := range []struct {
 		flag  string
 		given *string
@@ -80,9 +80,9 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 	return nil
 }
 
-// places sets the folders of this machine that the flags name, as absolute paths without symbolic
+// setFolders sets the folders of this machine that the flags name, as absolute paths without symbolic
 // links.
-func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error {
+func (f *workspaceFlags) setFolders(p *command.Program, s *workspace.Settings) error {
 	if f.Project != nil {
 		s.Project = ""
 		if *f.Project != "" {
@@ -100,7 +100,7 @@ func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error
 	}
 	s.Mounts = nil
 	for _, text := range f.Mount {
-		m, err := f.mount(p, text)
+		m, err := f.parseMount(p, text)
 		if err != nil {
 			return err
 		}
@@ -109,8 +109,8 @@ func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error
 	return nil
 }
 
-// mount parses HOST:AT or HOST:AT:ro. AT must not contain a colon; HOST may contain colons.
-func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount, error) {
+// parseMount parses HOST:AT or HOST:AT:ro. AT must not contain a colon; HOST may contain colons.
+func (f *workspaceFlags) parseMount(p *command.Program, text string) (workspace.Mount, error) {
 	rest, readOnly := strings.CutSuffix(text, ":ro")
 	if !readOnly {
 		rest = strings.TrimSuffix(rest, ":rw")
@@ -142,7 +142,7 @@ func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		if err := w.MayWork(ctx, made.Slug); err != nil {
+		if err := w.CheckAccess(ctx, made.Slug); err != nil {
 			p.Warn("%s", err.Error())
 			if hint := outcome.Hint(err); hint != "" {
 				p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))

@@ -44,7 +44,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		rows := [][]string{{"WORKSPACE", "AGENT", "CONTAINER", "IMAGE", "NETWORK", "PROJECT"}}
 		for i := range list {
-			rows = append(rows, spaceRow(&list[i]))
+			rows = append(rows, workspaceRow(&list[i]))
 		}
 		p.Out.Table(rows, 5, 3)
 		printProblems(p, list)
@@ -52,17 +52,17 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-func spaceRow(o *workspace.Overview) []string {
+func workspaceRow(o *workspace.Overview) []string {
 	if o.Settings == nil {
 		return []string{o.Slug, "-", "-", "-", "-", "(" + rootText(o.Err) + ")"}
 	}
 	return []string{
-		o.Slug, o.Agent.Kind, containerWord(o), cmp.Or(o.Image, "(default)"), o.Network.Mode, cmp.Or(o.Project, "(its own)"),
+		o.Slug, o.Agent.Kind, stateWord(o), cmp.Or(o.Image, "(default)"), o.Network.Mode, cmp.Or(o.Project, "(its own)"),
 	}
 }
 
-// containerWord returns the word for the state of a container.
-func containerWord(o *workspace.Overview) string {
+// stateWord returns the word for the state of a container.
+func stateWord(o *workspace.Overview) string {
 	c := o.Container
 	switch {
 	case c == nil:
@@ -135,7 +135,7 @@ func (c *showCmd) print(p *command.Program, o *workspace.Overview) {
 	if len(o.Credentials) > 0 {
 		facts = append(facts, [2]string{"credentials", strings.Join(o.Credentials, ", ")})
 	}
-	facts = append(facts, [2]string{"container", containerWords(o)})
+	facts = append(facts, [2]string{"container", containerText(o)})
 	facts = append(facts, [2]string{"created", o.Created.Local().Format("2006-01-02 15:04")})
 	for _, f := range facts {
 		p.Out.Line("%s %s", p.Out.Dim(term.Column(f[0], 12)), term.Escape(term.OneLine(f[1])))
@@ -143,12 +143,12 @@ func (c *showCmd) print(p *command.Program, o *workspace.Overview) {
 	printProblems(p, []workspace.Overview{*o})
 }
 
-func containerWords(o *workspace.Overview) string {
+func containerText(o *workspace.Overview) string {
 	c := o.Container
 	if c == nil {
 		return "unknown"
 	}
-	words := []string{containerWord(o), c.Name}
+	words := []string{stateWord(o), c.Name}
 	if c.Outdated {
 		words = append(words, "settings changed; the container is recreated at the next use")
 	}

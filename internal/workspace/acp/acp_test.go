@@ -189,7 +189,7 @@ func TestWire(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := vendortest.Listen(t)
+			n := vendortest.NewRecordingSink(t)
 			n.Decide = func(context.Context, vendor.Permission) (vendor.Answer, error) { return c.decide, nil }
 			end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, c.wire), n)
 			if end != c.end || !errors.Is(err, c.err) {
@@ -273,7 +273,7 @@ func TestBegin(t *testing.T) {
 			if c.resume {
 				tu.Session = "s1"
 			}
-			n := vendortest.Listen(t)
+			n := vendortest.NewRecordingSink(t)
 			end, err := acp.Driver{}.Run(t.Context(), tu, vendortest.ReplayText(t, c.wire), n)
 			if end != c.end || err != nil {
 				t.Errorf("ended %+v, %v", end, err)
@@ -287,7 +287,7 @@ func TestBegin(t *testing.T) {
 func TestInvalidSessionID(t *testing.T) {
 	for _, id := range []string{"", "a\nb", strings.Repeat("x", 513)} {
 		_, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, hello+
-			`> {"id":2,"method":"session/new"}`+"\n"+fmt.Sprintf(`< {"id":2,"result":{"sessionId":%q}}`, id)+"\n"), vendortest.Listen(t))
+			`> {"id":2,"method":"session/new"}`+"\n"+fmt.Sprintf(`< {"id":2,"result":{"sessionId":%q}}`, id)+"\n"), vendortest.NewRecordingSink(t))
 		if err == nil {
 			t.Errorf("the id %.20q was taken", id)
 		}
@@ -296,7 +296,7 @@ func TestInvalidSessionID(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
-	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, fresh+messageChunk(long)+through), vendortest.Listen(t))
+	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, fresh+messageChunk(long)+through), vendortest.NewRecordingSink(t))
 	if err != nil || end.Text != long {
 		t.Errorf("a text of %d bytes, %v", len(end.Text), err)
 	}
@@ -311,6 +311,6 @@ func FuzzWire(f *testing.F) {
 	}
 	f.Add(output.String())
 	f.Fuzz(func(t *testing.T, output string) {
-		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(output), vendortest.Listen(t))
+		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(output), vendortest.NewRecordingSink(t))
 	})
 }

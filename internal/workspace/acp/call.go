@@ -62,8 +62,8 @@ func (a arguments) text(names ...string) string {
 	return ""
 }
 
-// use converts a tool call to the tool name and arguments that Claude Code would use.
-func (c *call) use() (name string, input any) {
+// toolUse converts a tool call to the tool name and arguments that Claude Code would use.
+func (c *call) toolUse() (name string, input any) {
 	var args arguments
 	if json.Unmarshal(c.Input, &args) != nil {
 		args = nil
@@ -81,21 +81,21 @@ func (c *call) use() (name string, input any) {
 			return "Bash", in
 		}
 	case sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove:
-		if name, input := c.change(args); name != "" {
+		if name, input := c.changeUse(args); name != "" {
 			return name, input
 		}
 	case sdk.ToolKindRead, sdk.ToolKindSearch:
 		return c.readOnlyUse(args)
 	case sdk.ToolKindFetch:
-		if u := address(args.text("url", "uri"), c.Title); u != "" {
+		if u := requestedURL(args.text("url", "uri"), c.Title); u != "" {
 			return "WebFetch", map[string]any{"url": u}
 		}
 	}
-	return c.byKind()
+	return c.kindUse()
 }
 
-// byKind converts a call about which only its kind is known.
-func (c *call) byKind() (name string, input any) {
+// kindUse converts a call about which only its kind is known.
+func (c *call) kindUse() (name string, input any) {
 	in := map[string]any{"title": c.Title}
 	if len(c.Input) > 0 {
 		in["input"] = c.Input
@@ -122,7 +122,7 @@ func commandOf(args arguments) string {
 		return words[2]
 	}
 	for i, w := range words {
-		if !plain().MatchString(w) {
+		if !plainWord().MatchString(w) {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
@@ -130,8 +130,8 @@ func commandOf(args arguments) string {
 }
 
 var (
-	shells = []string{"bash", "sh", "zsh", "dash"}
-	plain  = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+$`)
+	shells    = []string{"bash", "sh", "zsh", "dash"}
+	plainWord = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+$`)
 )
 
 // paths returns the paths that a call names, in the call itself and in its arguments.
@@ -154,8 +154,8 @@ func (c *call) paths(args arguments) []string {
 	return all
 }
 
-// change converts a call that changes files. The name is "" if it is unknown which files.
-func (c *call) change(args arguments) (name string, input any) {
+// changeUse converts a call that changes files. The name is "" if it is unknown which files.
+func (c *call) changeUse(args arguments) (name string, input any) {
 	paths := c.paths(args)
 	target := args.text("destination", "dest", "to", "new_path", "newPath")
 	if target != "" && !slices.Contains(paths, target) {
@@ -191,7 +191,7 @@ func (c *call) change(args arguments) (name string, input any) {
 		var shown strings.Builder
 		for _, d := range diffs {
 			if d.Path == p {
-				shown.WriteString(difference(d))
+				shown.WriteString(diffText(d))
 			}
 		}
 		changes = append(changes, map[string]any{"path": p, "kind": kind, "diff": shown.String()})
@@ -199,7 +199,7 @@ func (c *call) change(args arguments) (name string, input any) {
 	return "apply_patch", map[string]any{"changes": changes}
 }
 
-func difference(d content) string {
+func diffText(d content) string {
 	var b strings.Builder
 	lines := func(mark, text string) {
 		for l := range strings.Lines(text) {
@@ -221,7 +221,7 @@ func (c *call) readOnlyUse(args arguments) (name string, input any) {
 	case c.ToolKind == string(sdk.ToolKindRead) && len(paths) == 1:
 		return "Read", map[string]any{"file_path": paths[0]}
 	case c.ToolKind == string(sdk.ToolKindRead) && len(paths) == 0:
-		return c.byKind()
+		return c.kindUse()
 	}
 	in := map[string]any{"pattern": pattern, "title": c.Title}
 	if len(paths) > 0 {
@@ -241,13 +241,13 @@ func commonDir(paths []string) string {
 	return common
 }
 
-var link = lazyregexp.Must(`https?://[^\s<>"')]+`)
+var urlPattern = lazyregexp.Must(`https?://[^\s<>"')]+`)
 
-// address returns the URL that a fetch call requests. It is taken from the arguments or else from
+// requestedURL returns the URL that a fetch call requests. It is taken from the arguments or else from
 // the title.
-func address(given, title string) string {
+func requestedURL(given, title string) string {
 	if given == "" {
-		given = link().FindString(title)
+		given = urlPattern().FindString(title)
 	}
 	if u, err := url.Parse(given); err != nil || u.Hostname() == "" {
 		return ""

@@ -46,7 +46,7 @@ func TestUse(t *testing.T) {
 		}
 		var k call
 		k.take(&f, json.RawMessage(c.content))
-		name, input := k.use()
+		name, input := k.toolUse()
 		got, err := json.Marshal(input)
 		if err != nil || name != c.name || string(got) != c.input {
 			t.Errorf("%s %s\nis %s %s\nwant %s %s", c.call, c.content, name, got, c.name, c.input)
@@ -54,7 +54,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-func TestAbove(t *testing.T) {
+func TestCommonDir(t *testing.T) {
 	for want, paths := range map[string][]string{
 		"/a/b": {"/a/b/c", "/a/b/d"}, "/": {"/a", "/b"}, "/x": {"/x", "/x/y"}, "/a": {"/a/bc", "/a/b"}, ".": {"a", "b/c"},
 	} {

@@ -30,7 +30,7 @@ func (a *agent) run(t *testing.T, session, text string, decide vendor.Answer) (*
 	tu.Session, tu.Resume, tu.Dir, tu.Home = session, session != "", a.dir, a.home
 	p := vendortest.Start(t, a.dir, a.env, a.driver.Command(tu).Args...)
 	defer p.End()
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	n.Decide = func(context.Context, vendor.Permission) (vendor.Answer, error) { return decide, nil }
 	end, err := a.driver.Run(t.Context(), tu, p, n)
 	if err != nil {

@@ -120,9 +120,9 @@ func (r *run) answer(m *jsonrpc.Message) error {
 		}
 		r.begin()
 	case m.IsResponse(r.mode):
-		r.choose()
+		r.chooseModel()
 	case m.IsResponse(r.model):
-		r.ask()
+		r.sendInput()
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (r *run) begin() {
 	switch {
 	case !r.turn.Resume:
 		r.open = r.conn.Call(sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: r.turn.Dir, McpServers: []sdk.McpServer{}})
-	case r.hello.resumes():
+	case r.hello.canResume():
 		r.open = r.conn.Call(sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{
 			SessionId: id, Cwd: r.turn.Dir, McpServers: []sdk.McpServer{},
 		})
@@ -153,7 +153,7 @@ const authRequired = -32000
 // Updates that arrive before the response to session/load are a replay of the history.
 func (r *run) began(m *jsonrpc.Message) error {
 	if m.Error != nil {
-		return r.unopened(m.Error)
+		return r.endUnopened(m.Error)
 	}
 	if err := json.Unmarshal(m.Result, &r.opened); err != nil {
 		return fmt.Errorf("invalid response about the session: %w", err)
@@ -174,12 +174,12 @@ func (r *run) began(m *jsonrpc.Message) error {
 		})
 		return nil
 	}
-	r.choose()
+	r.chooseModel()
 	return nil
 }
 
-// unopened ends the turn because no session could be opened.
-func (r *run) unopened(why *jsonrpc.Error) error {
+// endUnopened ends the turn because no session could be opened.
+func (r *run) endUnopened(why *jsonrpc.Error) error {
 	if why.Code != authRequired {
 		r.fail("%v", why).ResumeFailed = r.turn.Resume
 		return nil
@@ -214,11 +214,11 @@ func (r *run) neverAsks() bool {
 	return false
 }
 
-// choose selects the model, if the turn names one, and then sends the input.
-func (r *run) choose() {
+// chooseModel selects the model, if the turn names one, and then sends the input.
+func (r *run) chooseModel() {
 	id := sdk.SessionId(r.session)
 	if r.turn.Model == "" {
-		r.ask()
+		r.sendInput()
 		return
 	}
 	if r.opened.Models != nil {
@@ -236,8 +236,8 @@ func (r *run) choose() {
 	r.fail("the agent does not support choosing a model: remove the model setting, and choose the model in the agent's configuration")
 }
 
-// ask sends the user's input.
-func (r *run) ask() {
+// sendInput sends the user's input.
+func (r *run) sendInput() {
 	r.prompt = r.conn.Call(sdk.AgentMethodSessionPrompt, sdk.PromptRequest{
 		SessionId: sdk.SessionId(r.session), Prompt: r.input(),
 	})

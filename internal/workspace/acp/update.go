@@ -143,7 +143,7 @@ func (r *run) hold(f *callFields, list json.RawMessage) (*call, error) {
 		r.calls[f.ID] = c
 	}
 	c.take(f, list)
-	name, input := c.use()
+	name, input := c.toolUse()
 	raw, err := json.Marshal(input)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 	if u := r.uses.Use(c.ID); u.IsPending() && r.delegated() {
 		u.Sub = true
 	}
-	name, input := c.use()
+	name, input := c.toolUse()
 	raw, err := json.Marshal(input)
 	if err != nil {
 		return err

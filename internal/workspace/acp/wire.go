@@ -25,7 +25,7 @@ type hello struct {
 	} `json:"authMethods"`
 }
 
-func (h *hello) resumes() bool {
+func (h *hello) canResume() bool {
 	r := h.Capabilities.Sessions.Resume
 	return len(r) > 0 && string(r) != "null" && string(r) != "false"
 }

@@ -21,16 +21,16 @@ import (
 // tape is a process that replays a recording.
 type tape struct {
 	out io.Reader
-	in  *saved
+	in  *writtenInput
 }
 
-type saved struct {
+type writtenInput struct {
 	mu  sync.Mutex
 	b   strings.Builder
 	got chan struct{} // receives once per write; may be nil
 }
 
-func (s *saved) Write(b []byte) (int, error) {
+func (s *writtenInput) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.got != nil {
@@ -40,12 +40,12 @@ func (s *saved) Write(b []byte) (int, error) {
 }
 
 // Read returns the end of the turn after the initialization and the message were written.
-func (s *saved) Read(b []byte) (int, error) {
+func (s *writtenInput) Read(b []byte) (int, error) {
 	<-s.got
 	<-s.got
 	return copy(b, over+"\n"), nil
 }
-func (s *saved) Close() error { return nil }
+func (s *writtenInput) Close() error { return nil }
 
 func (t *tape) Stdin() io.WriteCloser { return t.in }
 func (t *tape) Stdout() io.Reader     { return t.out }
@@ -100,7 +100,7 @@ func (n *notes) Permit(_ context.Context, p vendor.Permission) (vendor.Answer, e
 
 func replay(t testing.TB, wire io.Reader, turn vendor.Turn, n *notes) (vendor.End, string, error) {
 	t.Helper()
-	p := &tape{out: wire, in: &saved{}}
+	p := &tape{out: wire, in: &writtenInput{}}
 	end, err := claude.Driver{}.Run(t.Context(), turn, p, n)
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()
@@ -258,7 +258,7 @@ func TestTranscript(t *testing.T) {
 }
 
 func TestInputIsSent(t *testing.T) {
-	in := &saved{got: make(chan struct{}, 2)}
+	in := &writtenInput{got: make(chan struct{}, 2)}
 	_, err := claude.Driver{}.Run(t.Context(), vendor.Turn{Input: []transcript.Part{
 		transcript.Text{Text: "look"}, transcript.Media{MIME: "image/png", Data: []byte{1}}, transcript.File{Name: "n", MIME: "text/plain", Data: []byte("abc")},
 	}}, &tape{out: in, in: in}, &notes{})

@@ -123,13 +123,13 @@ func (r *run) stream(e *event) error {
 			return err
 		}
 		r.id, r.usage = ev.Message.ID, usage{}
-		r.spend(ev.Message.Usage)
+		r.mergeUsage(ev.Message.Usage)
 	case "content_block_delta":
 		if ev.Delta.Text != "" || ev.Delta.Thinking != "" {
 			return r.sink.Delta(vendor.Delta{Text: ev.Delta.Text, Thinking: ev.Delta.Thinking})
 		}
 	case "message_delta":
-		r.spend(ev.Usage)
+		r.mergeUsage(ev.Usage)
 		if r.open != nil {
 			r.open.Finish = finishOf(ev.Delta.Stop)
 		}
@@ -139,9 +139,9 @@ func (r *run) stream(e *event) error {
 	return nil
 }
 
-// spend merges a report of a message's usage into the usage so far. Each event reports other
+// mergeUsage merges a report of a message's usage into the usage so far. Each event reports other
 // fields, so it keeps the largest value of each field.
-func (r *run) spend(u *usage) {
+func (r *run) mergeUsage(u *usage) {
 	if u == nil {
 		return
 	}
@@ -191,7 +191,7 @@ func (r *run) assistant(e *event) error {
 	if m.ID != r.id {
 		r.id, r.usage = m.ID, usage{}
 	}
-	r.spend(m.Usage)
+	r.mergeUsage(m.Usage)
 	if r.open == nil {
 		r.open = &transcript.Item{Role: transcript.RoleAssistant, Model: m.Model}
 	}

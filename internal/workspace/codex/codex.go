@@ -28,11 +28,11 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	args = append(args, "app-server", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false",
 		"-c", "features.unbounded_connection_retries=false", // a model that cannot be reached ends the turn
 		"-c", "features.shell_snapshot=false") // a snapshot would store the environment, with its credentials, in the home folder
-	if key(t.Env) != "" {
+	if apiKey(t.Env) != "" {
 		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
 	}
-	if base := variable(t.Env, baseVariable); base != "" {
-		args = append(args, "-c", "model_providers."+provider+"="+server(base), "-c", "model_provider="+tomlString(provider))
+	if base := lookupEnv(t.Env, baseVariable); base != "" {
+		args = append(args, "-c", "model_providers."+provider+"="+serverConfig(base), "-c", "model_provider="+tomlString(provider))
 	}
 	return vendor.Command{Args: args}
 }
@@ -45,9 +45,9 @@ const (
 	provider     = "holdfast"
 )
 
-// server returns the configuration of another model server, without the websocket of the vendor's
+// serverConfig returns the configuration of another model server, without the websocket of the vendor's
 // server. Few other servers support it, and Codex would wait 15 seconds for an answer on it.
-func server(base string) string {
+func serverConfig(base string) string {
 	return "{name=" + tomlString(baseVariable) + ",base_url=" + tomlString(base) +
 		`,wire_api="responses",requires_openai_auth=true,supports_websockets=false}`
 }
@@ -58,15 +58,15 @@ func tomlString(s string) string {
 	return string(b)
 }
 
-// key returns the API key in an environment, or "" if there is none.
-func key(env []string) string {
-	if k := variable(env, "CODEX_API_KEY"); k != "" {
+// apiKey returns the API key in an environment, or "" if there is none.
+func apiKey(env []string) string {
+	if k := lookupEnv(env, "CODEX_API_KEY"); k != "" {
 		return k
 	}
-	return variable(env, "OPENAI_API_KEY")
+	return lookupEnv(env, "OPENAI_API_KEY")
 }
 
-func variable(env []string, name string) string {
+func lookupEnv(env []string, name string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value

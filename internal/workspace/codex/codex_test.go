@@ -120,7 +120,7 @@ func TestRecorded(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			tu := turn("please")
 			tu.Resume = c.resume != ""
-			n := vendortest.Listen(t)
+			n := vendortest.NewRecordingSink(t)
 			n.Decide = deny(c.decide)
 			end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Replay(t, "testdata/"+c.file+".wire"), n)
 			if err != nil || end != c.end {
@@ -138,7 +138,7 @@ func TestRecorded(t *testing.T) {
 func TestResumeMissing(t *testing.T) {
 	tu := turn("x")
 	tu.Session, tu.Resume = "99999999-2222-7333-8444-555555555555", true
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Replay(t, "testdata/resume-missing.wire"), n)
 	if err != nil || !end.ResumeFailed || !strings.Contains(end.Failure, "no rollout found") {
 		t.Errorf("ended %+v, %v", end, err)
@@ -322,7 +322,7 @@ func TestWire(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := vendortest.Listen(t)
+			n := vendortest.NewRecordingSink(t)
 			end, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, greeting+c.wire), n)
 			if c.end.Text = c.text; end != c.end || !errors.Is(err, c.err) {
 				t.Errorf("ended %+v, %v", end, err)
@@ -335,7 +335,7 @@ func TestWire(t *testing.T) {
 // Lines may be long enough for an image or a file.
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	end, err := codex.Driver{}.Run(t.Context(), turn("x"),
 		vendortest.ReplayText(t, greeting+whole(ids, `{"type":"agentMessage","id":"m","text":"`+long+`"}`)+through), n)
 	if err != nil || end.Text != long {
@@ -345,7 +345,7 @@ func TestLongLine(t *testing.T) {
 
 // An approval request that was answered elsewhere or is obsolete is withdrawn.
 func TestWithdrawn(t *testing.T) {
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	withdrawn := make(chan struct{})
 	n.Decide = func(ctx context.Context, _ vendor.Permission) (vendor.Answer, error) {
 		<-ctx.Done()
@@ -378,6 +378,6 @@ func FuzzWire(f *testing.F) {
 		f.Add(output.String())
 	}
 	f.Fuzz(func(t *testing.T, output string) {
-		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(output), vendortest.Listen(t))
+		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(output), vendortest.NewRecordingSink(t))
 	})
 }

@@ -99,8 +99,8 @@ func (r *run) askChange(m *jsonrpc.Message) error {
 	return r.ask(m, vendor.Permission{Use: q.Item, Tool: u.Name, Input: u.Input, Detail: q.Reason})
 }
 
-// same reports whether the arguments of two tool uses are equal as JSON.
-func same(a, b json.RawMessage) bool {
+// sameJSON reports whether the arguments of two tool uses are equal as JSON.
+func sameJSON(a, b json.RawMessage) bool {
 	if len(b) == 0 {
 		b = json.RawMessage("{}")
 	}
@@ -122,7 +122,7 @@ func (r *run) askServer(m *jsonrpc.Message) error {
 		return a
 	}
 	use := r.uses.Find(func(u *toolqueue.Use) bool {
-		return u.Name == "mcp__"+q.Server+"__"+q.Meta.Tool && same(u.Input, q.Meta.Params)
+		return u.Name == "mcp__"+q.Server+"__"+q.Meta.Tool && sameJSON(u.Input, q.Meta.Params)
 	})
 	if q.Meta.Kind != "mcp_tool_call" || use == nil {
 		r.conn.Reply(m.ID, answer("decline"))

@@ -92,7 +92,7 @@ func (r *codexEnv) run(t *testing.T, session, text string, decide vendor.Answer)
 	c := d.Command(tu)
 	p := vendortest.Start(t, r.dir, slices.Concat(c.Env, tu.Env), c.Args...)
 	defer p.End()
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	n.Decide = func(context.Context, vendor.Permission) (vendor.Answer, error) { return decide, nil }
 	end, err := d.Run(t.Context(), tu, p, n)
 	if err != nil {
@@ -107,12 +107,12 @@ func (r *codexEnv) run(t *testing.T, session, text string, decide vendor.Answer)
 
 func TestReal(t *testing.T) {
 	r := newCodexEnv(t)
-	t.Run("resumes", r.resumes)
-	t.Run("asks", r.asks)
+	t.Run("resumes", r.checkResume)
+	t.Run("asks", r.checkApprovals)
 }
 
-// resumes starts and resumes a session. Its file has the expected path, and no file contains the key.
-func (r *codexEnv) resumes(t *testing.T) {
+// checkResume starts and resumes a session. Its file has the expected path, and no file contains the key.
+func (r *codexEnv) checkResume(t *testing.T) {
 	_, end, id := r.run(t, "", "first turn", vendor.Answer{})
 	if end.Text != "First answer." || end.Failure != "" || end.Usage.Input != 100 {
 		t.Errorf("the first turn: %+v", end)
@@ -149,8 +149,8 @@ func (r *codexEnv) resumes(t *testing.T) {
 	}
 }
 
-// asks checks that commands and file changes need approval, and that denied ones do not happen.
-func (r *codexEnv) asks(t *testing.T) {
+// checkApprovals checks that commands and file changes need approval, and that denied ones do not happen.
+func (r *codexEnv) checkApprovals(t *testing.T) {
 	made := func(name string) bool {
 		_, err := os.Stat(filepath.Join(r.dir, name))
 		return err == nil

@@ -81,7 +81,7 @@ func (r *run) answer(m *jsonrpc.Message) error {
 		return r.refused(m)
 	case m.IsResponse(r.initialize):
 		r.conn.Notify("initialized", nil)
-		if k := key(r.turn.Env); k != "" {
+		if k := apiKey(r.turn.Env); k != "" {
 			r.login = r.conn.Call("account/login/start", map[string]any{"type": "apiKey", "apiKey": k})
 			return nil
 		}
@@ -127,7 +127,7 @@ func (r *run) open() {
 	if r.turn.Model != "" {
 		p["model"] = r.turn.Model
 	}
-	if variable(r.turn.Env, baseVariable) != "" {
+	if lookupEnv(r.turn.Env, baseVariable) != "" {
 		p["modelProvider"] = provider
 	}
 	if r.turn.System != "" {

@@ -17,8 +17,8 @@ func script(line string) string {
 	return line
 }
 
-// special are characters with a meaning to a shell outside of quotes.
-const special = "|&;<>()$`*?[]#~=%!{}\n\r\t"
+// shellChars are characters with a meaning to a shell outside of quotes.
+const shellChars = "|&;<>()$`*?[]#~=%!{}\n\r\t"
 
 // split splits a shell line into its quoted words. ok is false if the line contains something other
 // than words.
@@ -53,7 +53,7 @@ func split(line string) (words []string, ok bool) {
 				return nil, false
 			}
 			word.WriteByte(line[i])
-		case strings.IndexByte(special, c) >= 0:
+		case strings.IndexByte(shellChars, c) >= 0:
 			return nil, false
 		default:
 			word.WriteByte(c)

@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// certificates writes ca.pem, and cert.pem and key.pem of a host and of a client, signed by that CA.
-func certificates(t *testing.T) (dir string) {
+// writeCertificates writes ca.pem, and cert.pem and key.pem of a host and of a client, signed by that CA.
+func writeCertificates(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	authority := &x509.Certificate{
@@ -65,13 +65,13 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 // Over TLS the engine gets the client certificate, the engine's certificate is verified if configured, and
 // streams work as on a socket.
 func TestTLS(t *testing.T) {
-	alone(t)
-	dir, other := certificates(t), certificates(t)
+	hideEngines(t)
+	dir, other := writeCertificates(t), writeCertificates(t)
 	config, err := tlsConfig(func(k string) string { return map[string]string{"DOCKER_CERT_PATH": dir, "DOCKER_TLS_VERIFY": "1"}[k] })
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewUnstartedServer(processes(t, func(conn net.Conn, input *bufio.Reader) {
+	srv := httptest.NewUnstartedServer(execHandler(t, func(conn net.Conn, input *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded)
 		in, _ := io.ReadAll(input)
 		_, _ = io.WriteString(conn, frame(1, string(in)))
@@ -103,7 +103,7 @@ func TestTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			st := open1(t, e)
+			st := startExec(t, e)
 			if _, err := io.WriteString(st, "over TLS"); err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestTLS(t *testing.T) {
 
 // A tcp address may have a path, which prefixes the API's paths.
 func TestTCP(t *testing.T) {
-	alone(t)
+	hideEngines(t)
 	t.Setenv("HTTP_PROXY", "")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -59,7 +59,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 		return res, nil
 	}
 	defer res.Body.Close()
-	return nil, refusal(res)
+	return nil, responseError(res)
 }
 
 // roundTrip sends one request.
@@ -87,8 +87,8 @@ func (c *client) roundTrip(ctx context.Context, method, path string, query url.V
 	return nil, connectError{err}
 }
 
-// refusal returns the error for a response that does not report success.
-func refusal(res *http.Response) error {
+// responseError returns the error for a response that does not report success.
+func responseError(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if err != nil {
 		return connectError{err}

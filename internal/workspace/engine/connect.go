@@ -94,14 +94,14 @@ func open(ctx context.Context, host string) (*Engine, error) {
 		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: err.Error()}
 	}
 	e := &Engine{api: api, host: host}
-	if err := e.greet(ctx); err != nil {
+	if err := e.negotiate(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-// greet negotiates the API version.
-func (e *Engine) greet(ctx context.Context) error {
+// negotiate negotiates the API version.
+func (e *Engine) negotiate(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	system, err := e.api.ping(limited)

@@ -51,8 +51,8 @@ func fake(t *testing.T, api string, answers map[string]string) (host string) {
 	return "unix://" + path
 }
 
-// alone hides the engines of this machine.
-func alone(t *testing.T) (home string) {
+// hideEngines hides the engines of this machine.
+func hideEngines(t *testing.T) (home string) {
 	home = t.TempDir()
 	for k, v := range map[string]string{
 		"HOME": home, "XDG_RUNTIME_DIR": filepath.Join(home, "run"), "DOCKER_HOST": "", "DOCKER_CONTEXT": "", "DOCKER_CONFIG": "", "DOCKER_TLS_VERIFY": "", "DOCKER_CERT_PATH": "",
@@ -63,7 +63,7 @@ func alone(t *testing.T) (home string) {
 }
 
 func TestConnectNames(t *testing.T) {
-	home := alone(t)
+	home := hideEngines(t)
 	good := fake(t, "1.44", nil)
 	write(t, filepath.Join(home, ".docker/config.json"), `{"currentContext":"mine"}`)
 	sum := sha256.Sum256([]byte("mine"))
@@ -121,7 +121,7 @@ func write(t *testing.T, path, text string) {
 
 // Without an engine, the error says so and has a hint.
 func TestConnectFinds(t *testing.T) {
-	home := alone(t)
+	home := hideEngines(t)
 	if _, err := os.Stat("/var/run/docker.sock"); err == nil || runtime.GOOS != "linux" {
 		t.Skip("this machine may have an engine of its own, which would be found first")
 	}
@@ -169,7 +169,7 @@ func TestUsualHosts(t *testing.T) {
 
 // An engine that is too old, runs another system, or does not answer is rejected.
 func TestConnectRefuses(t *testing.T) {
-	alone(t)
+	hideEngines(t)
 	for host, want := range map[string]string{
 		fake(t, "1.40", nil): "its API version is 1.40",
 		fake(t, "1.24", nil): "1.24",

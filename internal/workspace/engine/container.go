@@ -138,7 +138,7 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Containe
 		if len(s.Names) > 0 {
 			c.Name = strings.TrimPrefix(s.Names[0], "/")
 		}
-		if has(c.Labels, labels) { // some engines ignore a part of the filter
+		if hasLabels(c.Labels, labels) { // some engines ignore a part of the filter
 			list = append(list, c)
 		}
 	}
@@ -146,7 +146,7 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Containe
 	return list, nil
 }
 
-func has(all, wanted map[string]string) bool {
+func hasLabels(all, wanted map[string]string) bool {
 	for k, v := range wanted {
 		if got, ok := all[k]; !ok || got != v {
 			return false

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// machine returns the test engine of this machine.
-func machine(t testing.TB) *Engine {
+// testEngine returns the test engine of this machine.
+func testEngine(t testing.TB) *Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
@@ -34,8 +34,8 @@ func machine(t testing.TB) *Engine {
 	return e
 }
 
-// program builds a static program from one file and returns an image that contains nothing else.
-func program(t testing.TB, e *Engine, source string) Image {
+// programImage builds a static program from one file and returns an image that contains nothing else.
+func programImage(t testing.TB, e *Engine, source string) Image {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
@@ -139,8 +139,8 @@ func main() {
 `
 
 func TestContainer(t *testing.T) {
-	e := machine(t)
-	img := program(t, e, echo)
+	e := testEngine(t)
+	img := programImage(t, e, echo)
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	label := map[string]string{"dev.holdfast.test": name}
 	spec := Spec{
@@ -227,8 +227,8 @@ func tryExec(t *testing.T, e *Engine, id string) {
 
 // A missing program and a missing image are reported as such.
 func TestNoProgramNoImage(t *testing.T) {
-	e := machine(t)
-	img := program(t, e, "package main\nfunc main() {}\n")
+	e := testEngine(t)
+	img := programImage(t, e, "package main\nfunc main() {}\n")
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	id := create(t, e, Spec{Name: name, Image: img.ID, Command: []string{"/other"}, User: "4711:4711"})
 	if err := e.Start(t.Context(), id); err != nil { // the init process starts
@@ -253,8 +253,8 @@ func TestNoProgramNoImage(t *testing.T) {
 
 // The engine reports every restriction that was requested, for every user.
 func TestLockedDown(t *testing.T) {
-	e := machine(t)
-	img := program(t, e, "package main\nfunc main() {}\n")
+	e := testEngine(t)
+	img := programImage(t, e, "package main\nfunc main() {}\n")
 	dir := t.TempDir()
 	id := create(t, e, Spec{
 		Name: fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano()), Image: img.ID, Command: []string{"/program"}, User: "4711:4711",
@@ -291,7 +291,7 @@ func TestLockedDown(t *testing.T) {
 }
 
 func TestBuild(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	ref := unique(t)
 	var lines []string
 	id, err := e.Build(t.Context(), pack(t, map[string][]byte{
@@ -325,8 +325,8 @@ func TestBuild(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
-	e := machine(t)
-	img := program(t, e, "package main\nfunc main() {}\n")
+	e := testEngine(t)
+	img := programImage(t, e, "package main\nfunc main() {}\n")
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	label := map[string]string{"dev.holdfast.test": name}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -362,7 +362,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	info, err := machine(t).Info(t.Context())
+	info, err := testEngine(t).Info(t.Context())
 	if err != nil || !strings.HasPrefix(info.Name, "Docker ") || info.CPUs == 0 || info.Memory == 0 || info.Cgroup == "" || info.Unusable != "" {
 		t.Errorf("%+v, %v", info, err)
 	}

@@ -45,7 +45,7 @@ func (e *Engine) Watch(ctx context.Context, labels map[string]string) iter.Seq2[
 				return
 			}
 			ev := Event{ID: m.Actor.ID, Name: m.Actor.Attributes["name"], Labels: m.Actor.Attributes, Action: m.Action, Time: time.Unix(0, m.TimeNano)}
-			if has(ev.Labels, labels) && !yield(ev, nil) {
+			if hasLabels(ev.Labels, labels) && !yield(ev, nil) {
 				return
 			}
 		}

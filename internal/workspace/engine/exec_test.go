@@ -15,9 +15,9 @@ import (
 
 const upgraded = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
 
-// processes serves as an engine in which every exec is the function; it gets the connection and the data
+// execHandler serves as an engine in which every exec is the function; it gets the connection and the data
 // already read from it.
-func processes(t *testing.T, run func(conn net.Conn, input *bufio.Reader)) http.HandlerFunc {
+func execHandler(t *testing.T, run func(conn net.Conn, input *bufio.Reader)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/_ping":
@@ -46,7 +46,7 @@ func processes(t *testing.T, run func(conn net.Conn, input *bufio.Reader)) http.
 	}
 }
 
-func open1(t *testing.T, e *Engine) *Stream {
+func startExec(t *testing.T, e *Engine) *Stream {
 	t.Helper()
 	st, err := e.Exec(t.Context(), "x", ExecSpec{Command: []string{"cat"}, User: "1:1"})
 	if err != nil {
@@ -58,7 +58,7 @@ func open1(t *testing.T, e *Engine) *Stream {
 
 // After the input is closed, output is still read until the process ends.
 func TestExecHalfClose(t *testing.T) {
-	e := dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
+	e := dial(t, execHandler(t, func(conn net.Conn, input *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded)
 		in, err := io.ReadAll(input)
 		if err != nil {
@@ -66,7 +66,7 @@ func TestExecHalfClose(t *testing.T) {
 		}
 		_, _ = io.WriteString(conn, frame(2, "warning\n")+frame(1, "read: "+string(in)))
 	}))
-	st := open1(t, e)
+	st := startExec(t, e)
 	if _, err := io.WriteString(st, "one\xff\x00two"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestExecHalfClose(t *testing.T) {
 // error is kept.
 func TestExecOutput(t *testing.T) {
 	large := bytes.Repeat([]byte("\x80\xff output that is no UTF-8\n"), 200_000)
-	e := dial(t, processes(t, func(conn net.Conn, _ *bufio.Reader) {
+	e := dial(t, execHandler(t, func(conn net.Conn, _ *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded+frame(1, "at once"))
 		for b := large; len(b) > 0; {
 			n := min(len(b), 40_000)
@@ -98,7 +98,7 @@ func TestExecOutput(t *testing.T) {
 		}
 		_, _ = io.WriteString(conn, frame(2, "last"))
 	}))
-	st := open1(t, e)
+	st := startExec(t, e)
 	out, err := io.ReadAll(st)
 	if err != nil || !bytes.Equal(out, append([]byte("at once"), large...)) {
 		t.Errorf("%d bytes, %v", len(out), err)
@@ -110,17 +110,17 @@ func TestExecOutput(t *testing.T) {
 
 // A stream that ends within a frame is an error.
 func TestExecTruncated(t *testing.T) {
-	e := dial(t, processes(t, func(conn net.Conn, _ *bufio.Reader) {
+	e := dial(t, execHandler(t, func(conn net.Conn, _ *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded+frame(1, "whole")+frame(1, "half of it")[:12])
 	}))
-	if out, err := io.ReadAll(open1(t, e)); !errors.Is(err, io.ErrUnexpectedEOF) || string(out) != "wholehalf" {
+	if out, err := io.ReadAll(startExec(t, e)); !errors.Is(err, io.ErrUnexpectedEOF) || string(out) != "wholehalf" {
 		t.Errorf("%q, %v", out, err)
 	}
 }
 
 // The context cancels only the start.
 func TestExecContext(t *testing.T) {
-	e := dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
+	e := dial(t, execHandler(t, func(conn net.Conn, input *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded)
 		line, _ := input.ReadString('\n')
 		_, _ = io.WriteString(conn, frame(1, line))
@@ -141,7 +141,7 @@ func TestExecContext(t *testing.T) {
 	}
 
 	ctx, cancel = context.WithCancel(t.Context())
-	e = dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
+	e = dial(t, execHandler(t, func(conn net.Conn, input *bufio.Reader) {
 		cancel()
 		_, _ = io.Copy(io.Discard, input) // until the peer closes
 	}))
@@ -154,12 +154,12 @@ func TestExecContext(t *testing.T) {
 func TestExecClose(t *testing.T) {
 	for name, sent := range map[string]string{"silent": "", "unread": frame(1, strings.Repeat("x", 1<<20))} {
 		ended := make(chan struct{})
-		e := dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
+		e := dial(t, execHandler(t, func(conn net.Conn, input *bufio.Reader) {
 			defer close(ended)
 			_, _ = io.WriteString(conn, upgraded+sent)
 			_, _ = io.Copy(io.Discard, input)
 		}))
-		st := open1(t, e)
+		st := startExec(t, e)
 		if err := st.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -178,7 +178,7 @@ func TestExecRefused(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}":                                                                           ErrRefused,
 		"": ErrNoEngine,
 	} {
-		e := dial(t, processes(t, func(conn net.Conn, _ *bufio.Reader) { _, _ = io.WriteString(conn, answer) }))
+		e := dial(t, execHandler(t, func(conn net.Conn, _ *bufio.Reader) { _, _ = io.WriteString(conn, answer) }))
 		if _, err := e.Exec(t.Context(), "x", ExecSpec{User: "1:1"}); !errors.Is(err, want) {
 			t.Errorf("%q: %v", answer, err)
 		}

@@ -71,7 +71,7 @@ func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image,
 	}
 	var list []Image
 	for _, s := range r {
-		if has(s.Labels, labels) {
+		if hasLabels(s.Labels, labels) {
 			list = append(list, Image{ID: s.ID, Tags: s.RepoTags, Labels: s.Labels, Size: s.Size, Created: time.Unix(s.Created, 0)})
 		}
 	}

@@ -49,7 +49,7 @@ func (c *client) greeting(ctx context.Context) (http.Header, error) {
 	}
 	if res.StatusCode/100 != 2 {
 		defer res.Body.Close()
-		return nil, refusal(res)
+		return nil, responseError(res)
 	}
 	return res.Header, decode(res, nil)
 }

@@ -14,7 +14,7 @@ type config struct {
 	Architecture string    `json:"architecture"`
 	OS           string    `json:"os"`
 	Created      time.Time `json:"created"`
-	Config       run       `json:"config"`
+	Config       runConfig `json:"config"`
 	RootFS       struct {
 		Type    string   `json:"type"`
 		DiffIDs []string `json:"diff_ids"`
@@ -27,8 +27,8 @@ type history struct {
 	CreatedBy string    `json:"created_by"`
 }
 
-// run is what a container starts by default.
-type run struct {
+// runConfig is what a container starts by default.
+type runConfig struct {
 	User       string            `json:"User,omitempty"`
 	Env        []string          `json:"Env,omitempty"`
 	Entrypoint []string          `json:"Entrypoint,omitempty"`

@@ -32,7 +32,7 @@ func openBinary(path, arch string) (*binary, error) {
 	isSelf := path == ""
 	if isSelf {
 		if runtime.GOOS != "linux" {
-			return nil, notFit("this program", "it is for "+runtime.GOOS, arch)
+			return nil, unusableProgram("this program", "it is for "+runtime.GOOS, arch)
 		}
 		var err error
 		if path, err = os.Executable(); err != nil {
@@ -49,14 +49,14 @@ func openBinary(path, arch string) (*binary, error) {
 		return nil, &Error{Op: "inspect the program", Err: err}
 	}
 	if !st.Mode().IsRegular() {
-		return nil, notFit(path, "it is not a regular file", arch)
+		return nil, unusableProgram(path, "it is not a regular file", arch)
 	}
 	b := &binary{path: path, size: st.Size()}
 	if why := b.inspect(f); why != "" {
-		return nil, notFit(path, why, arch)
+		return nil, unusableProgram(path, why, arch)
 	}
 	if b.arch != arch {
-		return nil, notFit(path, fmt.Sprintf("it is for %s, the engine runs on %s", b.arch, arch), arch)
+		return nil, unusableProgram(path, fmt.Sprintf("it is for %s, the engine runs on %s", b.arch, arch), arch)
 	}
 	digest := sha256.New()
 	if n, err := io.Copy(digest, io.NewSectionReader(f, 0, b.size)); err != nil || n != b.size {
@@ -107,7 +107,7 @@ func (b *binary) inspect(f io.ReaderAt) string {
 	return ""
 }
 
-func notFit(path, why, arch string) error {
+func unusableProgram(path, why, arch string) error {
 	return &Error{
 		Op: "put into the image", Name: path, Err: ErrBinary, Detail: why,
 		Advice: fmt.Sprintf("set --binary to a release for linux/%[1]s, or to one you build: CGO_ENABLED=0 GOOS=linux GOARCH=%[1]s go build -o holdfast-linux ./cmd/holdfast", arch),

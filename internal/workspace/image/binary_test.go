@@ -20,8 +20,8 @@ var small = sync.OnceValues(func() (string, error) {
 	}
 	smallDir = dir
 	return dir, errors.Join(
-		program(dir, "cmd/holdfast", report, "CGO_ENABLED=0"),
-		program(dir, "cmd/other", "package main\n\nfunc main() {}\n", "CGO_ENABLED=0"),
+		buildProgram(dir, "cmd/holdfast", report, "CGO_ENABLED=0"),
+		buildProgram(dir, "cmd/other", "package main\n\nfunc main() {}\n", "CGO_ENABLED=0"),
 	)
 })
 
@@ -58,7 +58,7 @@ func main() {
 }
 `
 
-func program(dir, name, source string, env ...string) error {
+func buildProgram(dir, name, source string, env ...string) error {
 	at := filepath.Join(dir, filepath.FromSlash(name))
 	if err := errors.Join(
 		os.MkdirAll(at, 0o700),

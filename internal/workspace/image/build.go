@@ -37,7 +37,7 @@ func Build(ctx context.Context, e *engine.Engine, s Spec, progress func(Progress
 	if b.spec, err = s.complete(); err != nil {
 		return "", err
 	}
-	if b.tools, err = parseTools(b.spec.Agents); err != nil {
+	if b.agents, err = parseAgents(b.spec.Agents); err != nil {
 		return "", err
 	}
 	if b.arch, err = platform(ctx, e); err != nil {
@@ -84,7 +84,7 @@ type build struct {
 	spec         Spec
 	arch         string
 	program      *binary
-	tools        []npmAgent
+	agents       []npmAgent
 	certificates []byte
 	lock         *buildLock
 	progress     func(Progress)
@@ -98,7 +98,7 @@ func (b *build) scratch(ctx context.Context) (string, error) {
 	}
 	files := append(b.ownFiles(), folder("tmp", 0o1777), folder("var/tmp", 0o1777), folder("run/holdfast", 0o755),
 		text("etc/passwd", passwd), text("etc/group", group))
-	c := config{Architecture: b.arch, OS: "linux", Created: b.program.made, Config: run{
+	c := config{Architecture: b.arch, OS: "linux", Created: b.program.made, Config: runConfig{
 		User: fmt.Sprintf("%d:%[1]d", UID), Env: b.env(), Entrypoint: []string{Program}, Cmd: []string{"supervise"},
 		WorkingDir: Work, Labels: labels,
 	}}
@@ -117,7 +117,7 @@ func (b *build) ownFiles() []file {
 	home := folder(strings.TrimPrefix(Home, "/"), 0o700)
 	home.uid, home.gid = UID, UID
 	out := []file{
-		disk(strings.TrimPrefix(Program, "/"), b.program.path, 0o755, b.program.size), home,
+		hostFile(strings.TrimPrefix(Program, "/"), b.program.path, 0o755, b.program.size), home,
 		folder(strings.TrimPrefix(Work, "/"), 0o755), folder(strings.TrimPrefix(supervisor.Folder, "/"), 0o755),
 	}
 	if len(b.certificates) > 0 {
@@ -131,7 +131,7 @@ func (b *build) env() []string {
 	if b.spec.Variant == Debian {
 		env = append(env, "LANG=C.UTF-8")
 	}
-	for _, t := range b.tools {
+	for _, t := range b.agents {
 		env = append(env, t.env...)
 	}
 	return env
@@ -144,7 +144,7 @@ func (b *build) labels(base string) map[string]string {
 		labelBinary: b.program.sum, labelProtocol: strconv.Itoa(supervisor.Protocol), labelBase: base,
 	}
 	var with []string
-	for _, t := range b.tools {
+	for _, t := range b.agents {
 		with = append(with, t.name+"@"+t.version)
 	}
 	out[labelWith] = strings.Join(with, " ")
@@ -170,11 +170,11 @@ func (b *build) existingImage(ctx context.Context, labels map[string]string) (st
 	if err != nil {
 		return "", err
 	}
-	return img.ID, b.name(ctx, img.ID, "is up to date")
+	return img.ID, b.nameImage(ctx, img.ID, "is up to date")
 }
 
-// name gives the image its other names, and reports that the build has ended.
-func (b *build) name(ctx context.Context, id, text string) error {
+// nameImage gives the image its other names, and reports that the build has ended.
+func (b *build) nameImage(ctx context.Context, id, text string) error {
 	tags := b.spec.tags()
 	for _, t := range tags[1:] {
 		if err := b.engine.Tag(ctx, id, t); err != nil {
@@ -247,7 +247,7 @@ func (b *build) finish(ctx context.Context, labels map[string]string, err error)
 	if err == nil {
 		var img engine.Image
 		if img, err = b.engine.Image(ctx, labels[labelImage]); err == nil {
-			id, err = img.ID, b.name(ctx, img.ID, "built")
+			id, err = img.ID, b.nameImage(ctx, img.ID, "built")
 		}
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -255,8 +255,8 @@ func (b *build) finish(ctx context.Context, labels map[string]string, err error)
 	return id, errors.Join(err, b.engine.PruneImages(limited, map[string]string{labelImage: labels[labelImage]}))
 }
 
-// context writes the build context: a Dockerfile and the files it copies.
-func (b *build) context(w io.Writer, base string, labels map[string]string) error {
+// writeContext writes the build context: a Dockerfile and the files it copies.
+func (b *build) writeContext(w io.Writer, base string, labels map[string]string) error {
 	t := tar.NewWriter(w)
 	put := func(below string, files layer) error {
 		for i := range files {
@@ -268,9 +268,9 @@ func (b *build) context(w io.Writer, base string, labels map[string]string) erro
 	}
 	var doc strings.Builder
 	fmt.Fprintf(&doc, "FROM %s\nLABEL %s=%q\n", base, labelImage, labels[labelImage])
-	if len(b.tools) > 0 {
+	if len(b.agents) > 0 {
 		doc.WriteString("COPY tools/ /\n")
-		if err := b.putTools(t, "tools"); err != nil {
+		if err := b.writeAgents(t, "tools"); err != nil {
 			return err
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// machine returns the test engine of this machine.
-func machine(t testing.TB) *engine.Engine {
+// testEngine returns the test engine of this machine.
+func testEngine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
@@ -42,7 +42,7 @@ func machine(t testing.TB) *engine.Engine {
 func specOf(t testing.TB, e *engine.Engine, variant string) Spec {
 	t.Helper()
 	s := Spec{Variant: variant, Tag: unique(t), Binary: holdfast(t), Folder: t.TempDir()}
-	remove(t, e, s.Tag)
+	removeAtEnd(t, e, s.Tag)
 	return s
 }
 
@@ -50,7 +50,7 @@ func unique(t testing.TB) string {
 	return fmt.Sprintf("holdfast-test/%s:%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())), time.Now().UnixNano())
 }
 
-func remove(t testing.TB, e *engine.Engine, ref string) {
+func removeAtEnd(t testing.TB, e *engine.Engine, ref string) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
@@ -100,7 +100,7 @@ func layers(t testing.TB, ref string) []string {
 }
 
 func TestScratch(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	s := specOf(t, e, Scratch)
 	var h progressLog
 	id, err := Build(t.Context(), e, s, h.report)
@@ -135,11 +135,11 @@ func TestScratch(t *testing.T) {
 	if list, err := List(t.Context(), e); err != nil || !slices.ContainsFunc(list, func(i Image) bool { return i.ID == id && i.Tags[0] == s.Tag }) {
 		t.Errorf("%+v, %v", list, err)
 	}
-	left(t, s.Folder)
+	checkLeftovers(t, s.Folder)
 }
 
-// left checks what a build leaves in its folder: its lock and the packages.
-func left(t *testing.T, dir string) {
+// checkLeftovers checks what a build leaves in its folder: its lock and the packages.
+func checkLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -155,7 +155,7 @@ func left(t *testing.T, dir string) {
 // The image works as workspaces use it: locked down, with only the mounts writable, for any user, and also if
 // a user starts it by hand.
 func TestScratchRuns(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	s := specOf(t, e, Scratch)
 	id, err := Build(t.Context(), e, s, nil)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestScratchRuns(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 	}
-	var got struct{ Config run }
+	var got struct{ Config runConfig }
 	ask(t, "/images/"+id+"/json", &got)
 	if c := got.Config; c.User != "4711:4711" || c.WorkingDir != Work || !slices.Equal(c.Entrypoint, []string{Program}) || !slices.Equal(c.Cmd, []string{"supervise"}) {
 		t.Errorf("%+v", c)
@@ -236,7 +236,7 @@ func start(t *testing.T, e *engine.Engine, s engine.Spec) string {
 
 // Concurrent builds of one name run one after the other, and the later ones find the image up to date.
 func TestConcurrentBuilds(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	s := specOf(t, e, Scratch)
 	var h progressLog
 	ids := make([]string, 4)
@@ -265,7 +265,7 @@ func TestConcurrentBuilds(t *testing.T) {
 // and the builder's containers are not checked: an engine that cancels a build completes the current step,
 // does not report its end, and removes the container only then. The next build of the name removes leftovers.
 func TestCancel(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	for _, variant := range []string{Scratch, Debian} {
 		t.Run(variant, func(t *testing.T) {
 			s := specOf(t, e, variant)
@@ -287,7 +287,7 @@ func TestCancel(t *testing.T) {
 				if _, err := e.Image(t.Context(), s.Tag); stage == Send && !errors.Is(err, ErrNoImage) {
 					t.Errorf("there is an image, %v", err)
 				}
-				left(t, s.Folder)
+				checkLeftovers(t, s.Folder)
 			}
 		})
 	}
@@ -316,13 +316,13 @@ func tiny(t testing.TB, e *engine.Engine) string {
 	if _, err := e.Import(t.Context(), &b, ref, []string{"ENV FROM=base", "USER nobody"}); err != nil {
 		t.Fatal(err)
 	}
-	remove(t, e, ref)
+	removeAtEnd(t, e, ref)
 	return ref
 }
 
 // A foreign image is not used, and a missing image is reported as missing.
 func TestFindForeign(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	for _, ref := range []string{tiny(t, e), "holdfast-test/none:1"} {
 		_, err := Find(t.Context(), e, ref)
 		if f, ok := errors.AsType[interface {
@@ -355,7 +355,7 @@ func TestLockFails(t *testing.T) {
 	if err := errors.Join(other.release(), l.release()); err != nil {
 		t.Error(err)
 	}
-	left(t, dir)
+	checkLeftovers(t, dir)
 }
 
 func ask(t testing.TB, path string, into any) {

@@ -29,10 +29,10 @@ func (b *build) debian(ctx context.Context) (string, error) {
 	if id, err := b.existingImage(ctx, labels); id != "" || err != nil {
 		return id, err
 	}
-	if err := b.getTools(ctx); err != nil {
+	if err := b.downloadAgents(ctx); err != nil {
 		return "", err
 	}
-	err = b.send(ctx, 0, func(w io.Writer) error { return b.context(w, base.ID, labels) }, func(r io.Reader) error {
+	err = b.send(ctx, 0, func(w io.Writer) error { return b.writeContext(w, base.ID, labels) }, func(r io.Reader) error {
 		_, err := b.engine.Build(ctx, r, engine.BuildOptions{
 			Ref: labels[labelImage], Fresh: b.spec.NoCache, Progress: b.engineMessages,
 		})
@@ -67,7 +67,7 @@ func (b *build) base(ctx context.Context) (engine.Image, error) {
 		return img, err
 	}
 	labels := map[string]string{labelImage: ref, labelInput: recipe}
-	err = b.load(ctx, files, config{Architecture: b.arch, OS: "linux", Config: run{
+	err = b.load(ctx, files, config{Architecture: b.arch, OS: "linux", Config: runConfig{
 		Env: b.env()[:1], Cmd: []string{"/bin/bash"}, Labels: labels,
 	}}, []string{ref})
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // With a base image from the engine, builds have the same layers each time, only the program's layer changes
 // with the program, and the settings of the base are overridden.
 func TestDebian(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	s := specOf(t, e, Debian)
 	s.Base, s.Agents, s.Packages = tiny(t, e), []string{"claude@9.9.9", "codex@9.9.9"}, t.TempDir()
-	agents(t, s.Packages, runtime.GOARCH)
+	writePackages(t, s.Packages, runtime.GOARCH)
 	var h progressLog
 	id, err := Build(t.Context(), e, s, h.report)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestDebian(t *testing.T) {
 	if err != nil || img.Variant != Debian || img.Base != base.ID || !slices.Equal(img.Agents, []string{"claude@9.9.9", "codex@9.9.9"}) {
 		t.Fatalf("%+v, %v", img, err)
 	}
-	var got struct{ Config run }
+	var got struct{ Config runConfig }
 	ask(t, "/images/"+id+"/json", &got)
 	if c := got.Config; c.User != "4711:4711" || c.WorkingDir != Work || !slices.Contains(c.Env, "FROM=base") || !slices.Contains(c.Env, "DISABLE_AUTOUPDATER=1") {
 		t.Errorf("%+v", c)
@@ -51,7 +51,7 @@ func TestDebian(t *testing.T) {
 		t.Errorf("%q, and then %q", was, is)
 	}
 	s.NoCache = false
-	s.Binary = other(t, s.Binary)
+	s.Binary = modifiedCopy(t, s.Binary)
 	if id, err = Build(t.Context(), e, s, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// other returns a copy of a program with one more byte.
-func other(t *testing.T, path string) string {
+// modifiedCopy returns a copy of a program with one more byte.
+func modifiedCopy(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func other(t *testing.T, path string) string {
 }
 
 func TestDebianRefused(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	s := specOf(t, e, Debian)
 	s.Base = "holdfast-test/none:1"
 	_, err := Build(t.Context(), e, s, nil)
@@ -93,12 +93,12 @@ func TestDebianRefused(t *testing.T) {
 	if _, err := Build(t.Context(), e, s, nil); !errors.Is(err, ErrInvalid) {
 		t.Errorf("%v", err)
 	}
-	left(t, s.Folder)
+	checkLeftovers(t, s.Folder)
 }
 
 // If a file cannot be read while it is sent, that is the error, not the engine's consequence of it.
 func TestSendFails(t *testing.T) {
-	e := machine(t)
+	e := testEngine(t)
 	b := &build{engine: e, spec: Spec{Tag: unique(t)}, progress: func(Progress) {}}
 	bad := layer{file{name: "a", typ: tar.TypeReg, size: 1, open: func() (io.ReadCloser, error) { return nil, os.ErrPermission }}}
 	if err := b.load(t.Context(), bad, config{OS: "linux"}, b.spec.tags()); !errors.Is(err, os.ErrPermission) {

@@ -138,14 +138,14 @@ func TestDebootstrapReal(t *testing.T) {
 	if os.Getenv("HOLDFAST_TEST_DEBOOTSTRAP") == "" {
 		t.Skip("it takes minutes and a mirror of Debian: HOLDFAST_TEST_DEBOOTSTRAP=1 makes this run")
 	}
-	e := machine(t)
+	e := testEngine(t)
 	s := specOf(t, e, Debian)
-	remove(t, e, Bases+":bookworm")
+	removeAtEnd(t, e, Bases+":bookworm")
 	id, err := Build(t.Context(), e, s, func(p Progress) { t.Log(p) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	left(t, s.Folder)
+	checkLeftovers(t, s.Folder)
 	first := layers(t, id)
 	out := start(t, e, engine.Spec{Image: id, Command: []string{"/bin/bash", "-c", "id -u; git --version; rg --version | head -n 1; ls -A /etc/resolv.conf; find / -xdev -perm /6000"}, User: "4711:4711", Dir: Work})
 	t.Log(out, first)
@@ -158,7 +158,7 @@ func TestDebootstrapReal(t *testing.T) {
 	}
 	t.Log(img.Size)
 	var h progressLog
-	s.Binary = other(t, s.Binary)
+	s.Binary = modifiedCopy(t, s.Binary)
 	if _, err := Build(t.Context(), e, s, h.report); err != nil || h.has(Base) {
 		t.Errorf("the base is made again: %v", err)
 	}

@@ -34,9 +34,9 @@ func text(name, content string) file {
 	}
 }
 
-// disk returns a file of the host. The file is read when the image is written. If the size of the
+// hostFile returns a file of the host. The file is read when the image is written. If the size of the
 // file has changed by then, this is an error.
-func disk(name, from string, mode, size int64) file {
+func hostFile(name, from string, mode, size int64) file {
 	return file{
 		name: name, typ: tar.TypeReg, mode: mode, size: size,
 		open: func() (io.ReadCloser, error) { return os.Open(from) },

@@ -84,11 +84,11 @@ func TestLayerChanges(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := (layer{disk("file", path, 0o755, 10)}).write(io.Discard, true); !errors.Is(err, fs.ErrInvalid) {
+		if err := (layer{hostFile("file", path, 0o755, 10)}).write(io.Discard, true); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
-	if err := (layer{disk("file", path+"none", 0o755, 10)}).write(io.Discard, true); !errors.Is(err, fs.ErrNotExist) {
+	if err := (layer{hostFile("file", path+"none", 0o755, 10)}).write(io.Discard, true); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -96,7 +96,7 @@ func TestLayerChanges(t *testing.T) {
 // The same input gives the same archive, and its parts are consistent.
 func TestArchive(t *testing.T) {
 	files := sorted(text("etc/a", "content"))
-	c := config{Architecture: "amd64", OS: "linux", Created: time.Unix(0, 0).UTC(), Config: run{User: "4711:4711", Labels: map[string]string{"b": "2", "a": "1"}}}
+	c := config{Architecture: "amd64", OS: "linux", Created: time.Unix(0, 0).UTC(), Config: runConfig{User: "4711:4711", Labels: map[string]string{"b": "2", "a": "1"}}}
 	var first, second bytes.Buffer
 	for _, b := range []*bytes.Buffer{&first, &second} {
 		if err := archive(b, files, c, []string{"x/y:z", "x/y:latest"}); err != nil {

@@ -37,7 +37,7 @@ func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 		return &Error{Op: "download package", Name: spec, Err: ctx.Err()}
 	}
 	if err != nil {
-		return fail(orElse(npmError(out), strings.TrimSpace(stderr.String()), err.Error()), "check the registry with npm ping")
+		return fail(firstNonEmpty(npmError(out), strings.TrimSpace(stderr.String()), err.Error()), "check the registry with npm ping")
 	}
 	list, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(list) != 1 {
@@ -65,7 +65,7 @@ func npmError(out []byte) string {
 	return report.Error.Code + ": " + strings.Join(strings.Fields(report.Error.Summary), " ")
 }
 
-func orElse(texts ...string) string {
+func firstNonEmpty(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
 			return t

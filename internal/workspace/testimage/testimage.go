@@ -94,7 +94,7 @@ func Base(t testing.TB, e *engine.Engine) string {
 		t.Fatal(err)
 	}
 	ref := fmt.Sprintf("holdfast-test/debian:%d-%d", st.Size(), st.ModTime().Unix())
-	defer alone(t, filepath.Join(cache(t), "base"))()
+	defer lockFolder(t, filepath.Join(cache(t), "base"))()
 	if _, err := e.Image(t.Context(), ref); err == nil {
 		return ref
 	} else if !errors.Is(err, engine.ErrNoImage) {
@@ -116,8 +116,8 @@ func cache(t testing.TB) string {
 	return filepath.Join(dir, "holdfast-test", "image")
 }
 
-// alone creates a folder and waits until no other test uses it. The returned function releases it.
-func alone(t testing.TB, dir string) (leave func()) {
+// lockFolder creates a folder and waits until no other test uses it. The returned function releases it.
+func lockFolder(t testing.TB, dir string) (leave func()) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

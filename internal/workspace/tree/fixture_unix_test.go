@@ -26,7 +26,7 @@ type treeEnv struct {
 	outside map[string]string
 }
 
-func newScene(t *testing.T) *treeEnv {
+func newTreeEnv(t *testing.T) *treeEnv {
 	t.Helper()
 	s := &treeEnv{t: t, dir: t.TempDir()}
 	out := filepath.Join(s.dir, "outside")
@@ -88,21 +88,21 @@ func (s *treeEnv) snapshot() map[string]string {
 	return all
 }
 
-// unharmed checks that nothing outside has changed.
-func (s *treeEnv) unharmed() {
+// checkOutside checks that nothing outside has changed.
+func (s *treeEnv) checkOutside() {
 	s.t.Helper()
 	if now := s.snapshot(); fmt.Sprint(now) != fmt.Sprint(s.outside) {
 		s.t.Errorf("outside was %v, and is %v", s.outside, now)
 	}
 }
 
-// gone checks that the hostile folder was removed, and nothing else.
-func (s *treeEnv) gone() {
+// checkRemoved checks that the hostile folder was removed, and nothing else.
+func (s *treeEnv) checkRemoved() {
 	s.t.Helper()
 	if _, err := os.Lstat(s.path()); !errors.Is(err, os.ErrNotExist) {
 		s.t.Errorf("the folder is still there: %v", err)
 	}
-	s.unharmed()
+	s.checkOutside()
 }
 
 // fill creates everything that a program can create in its folder.
@@ -117,7 +117,7 @@ func (s *treeEnv) fill() {
 	}
 	must(t, os.Link(s.out("file"), filepath.Join(at, "hard")))
 	must(t, unix.Mkfifo(filepath.Join(at, "fifo"), 0o600))
-	s.socket(filepath.Join(at, "socket"))
+	s.createSocket(filepath.Join(at, "socket"))
 	if os.Getuid() == 0 {
 		for name, dev := range map[string]uint64{"null": unix.Mkdev(1, 3), "disk": unix.Mkdev(7, 99), "tty": unix.Mkdev(5, 0)} {
 			if err := mknod(filepath.Join(at, "device-"+name), dev); err != nil {
@@ -133,13 +133,13 @@ func (s *treeEnv) fill() {
 		}
 		must(t, os.MkdirAll(filepath.Join(at, "names", name, name), 0o700))
 	}
-	s.modes(filepath.Join(at, "modes"))
-	s.deep(filepath.Join(at, "deep"), depth())
-	s.many(filepath.Join(at, "many"), many())
+	s.createLocked(filepath.Join(at, "modes"))
+	s.createDeep(filepath.Join(at, "deep"), depth())
+	s.createMany(filepath.Join(at, "many"), many())
 }
 
-// modes creates nested folders without permissions.
-func (s *treeEnv) modes(at string) {
+// createLocked creates nested folders without permissions.
+func (s *treeEnv) createLocked(at string) {
 	var folders []string
 	for _, mode := range []os.FileMode{0, 0o100, 0o200, 0o400, 0o500, 0o300} {
 		sub := filepath.Join(at, fmt.Sprintf("%o", mode), "in", "it")
@@ -168,7 +168,7 @@ func depth() int {
 	return 10_000
 }
 
-func (s *treeEnv) deep(at string, n int) {
+func (s *treeEnv) createDeep(at string, n int) {
 	must(s.t, os.Mkdir(at, 0o700))
 	dir, err := unix.Open(at, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	must(s.t, err)
@@ -191,7 +191,7 @@ func many() int {
 	return 2000
 }
 
-func (s *treeEnv) many(at string, n int) {
+func (s *treeEnv) createMany(at string, n int) {
 	must(s.t, os.Mkdir(at, 0o700))
 	dir, err := unix.Open(at, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	must(s.t, err)
@@ -203,7 +203,7 @@ func (s *treeEnv) many(at string, n int) {
 	}
 }
 
-func (s *treeEnv) socket(path string) {
+func (s *treeEnv) createSocket(path string) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	must(s.t, err)
 	defer unix.Close(fd)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMeasure(t *testing.T) {
-	s := newScene(t)
+	s := newTreeEnv(t)
 	big := make([]byte, 100_000)
 	must(t, os.MkdirAll(s.path("a", "b"), 0o700))
 	must(t, os.WriteFile(s.path("a", "big"), big, 0o600))
@@ -42,20 +42,20 @@ func TestMeasureNoFolder(t *testing.T) {
 		"link": func(path string, s *treeEnv) error { return os.Symlink(s.out(), path) },
 		"file": func(path string, _ *treeEnv) error { return os.WriteFile(path, nil, 0o600) },
 	} {
-		s := newScene(t)
+		s := newTreeEnv(t)
 		must(t, put(filepath.Join(s.dir, "other"), s))
 		if size, err := Measure(t.Context(), s.parent, "other", nil); err == nil || size != (Size{}) {
 			t.Errorf("%s: %+v", name, size)
 		}
 	}
-	s := newScene(t)
+	s := newTreeEnv(t)
 	if _, err := Measure(t.Context(), s.parent, "none", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
 func TestMeasureEndsWithContext(t *testing.T) {
-	s := newScene(t)
+	s := newTreeEnv(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Measure(ctx, s.parent, "hostile", nil); !errors.Is(err, context.Canceled) {
@@ -65,9 +65,9 @@ func TestMeasureEndsWithContext(t *testing.T) {
 
 // If folders are moved during the walk, it counts the files it can still reach.
 func TestMeasureRacing(t *testing.T) {
-	s := newScene(t)
-	s.deep(s.path("0"), 200)
-	s.many(s.path("many"), 500)
+	s := newTreeEnv(t)
+	s.createDeep(s.path("0"), 200)
+	s.createMany(s.path("many"), 500)
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -80,7 +80,7 @@ func TestMeasureRacing(t *testing.T) {
 	}
 	close(stop)
 	<-ended
-	s.unharmed()
+	s.checkOutside()
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
 		t.Error(err)
 	}

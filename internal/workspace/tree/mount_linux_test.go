@@ -37,7 +37,7 @@ func TestMounts(t *testing.T) {
 
 // mounts runs in a mount namespace of its own.
 func mounts(t *testing.T) {
-	s := newScene(t)
+	s := newTreeEnv(t)
 	for _, name := range []string{"bind", "tmp/deep", "file", "locked", "ordinary"} {
 		must(t, os.MkdirAll(s.path(name), 0o700))
 	}
@@ -75,7 +75,7 @@ func mounts(t *testing.T) {
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
 		t.Error(err)
 	}
-	s.gone()
+	s.checkRemoved()
 
 	// The folder itself may be a mount: it is measured but not removed.
 	must(t, os.Mkdir(s.path(), 0o700))
@@ -87,7 +87,7 @@ func mounts(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, unix.Unmount(s.path(), 0))
-	s.unharmed()
+	s.checkOutside()
 }
 
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
@@ -95,7 +95,7 @@ const immutable = 0x10
 
 // A file that root has made immutable stays, and everything else is removed.
 func TestImmutable(t *testing.T) {
-	s := newScene(t)
+	s := newTreeEnv(t)
 	must(t, os.MkdirAll(s.path("sub"), 0o700))
 	must(t, os.WriteFile(s.path("sub", "file"), nil, 0o600))
 	must(t, os.WriteFile(s.path("other"), nil, 0o600))
@@ -118,5 +118,5 @@ func TestImmutable(t *testing.T) {
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
 		t.Error(err)
 	}
-	s.gone()
+	s.checkRemoved()
 }

@@ -25,7 +25,7 @@ func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) 
 	for range maxRounds {
 		before := r.removed
 		r.failures = failures{op: "remove"}
-		done, err := r.round(ctx, dir, name)
+		done, err := r.pass(ctx, dir, name)
 		if done || err != nil {
 			return Removed{r.removed}, err
 		}
@@ -42,8 +42,8 @@ type remover struct {
 	removed int64
 }
 
-// round makes one pass through the tree and reports whether it is gone.
-func (r *remover) round(ctx context.Context, dir int, name string) (bool, error) {
+// pass makes one pass through the tree and reports whether it is gone.
+func (r *remover) pass(ctx context.Context, dir int, name string) (bool, error) {
 	folder, err := r.entry(dir, name)
 	if err != nil {
 		return false, r.soleError(name, err)
@@ -51,7 +51,7 @@ func (r *remover) round(ctx context.Context, dir int, name string) (bool, error)
 	if !folder {
 		return true, nil
 	}
-	at, err := placeOf(dir)
+	at, err := folderIDOf(dir)
 	if err != nil {
 		return false, err
 	}

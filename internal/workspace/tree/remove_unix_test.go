@@ -18,10 +18,10 @@ import (
 
 // A tree with every kind of hostile file is measured, and then removed.
 func TestRemoveHostile(t *testing.T) {
-	s := newScene(t)
+	s := newTreeEnv(t)
 	s.fill()
 	before := openFiles(t)
-	s.measured()
+	s.checkMeasured()
 	began := time.Now()
 	removed, err := Remove(t.Context(), s.parent, "hostile")
 	if err != nil {
@@ -34,11 +34,11 @@ func TestRemoveHostile(t *testing.T) {
 	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open, before there were %d", after, before)
 	}
-	s.gone()
+	s.checkRemoved()
 }
 
-// measured checks the measured sizes of the whole tree.
-func (s *treeEnv) measured() {
+// checkMeasured checks the measured sizes of the whole tree.
+func (s *treeEnv) checkMeasured() {
 	t, began := s.t, time.Now()
 	got, err := Measure(t.Context(), s.parent, "hostile", nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *treeEnv) measured() {
 	if all, err := Measure(t.Context(), s.parent, "hostile", &Options{Unlock: true}); err != nil || all.Unreadable > 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	s.unharmed()
+	s.checkOutside()
 }
 
 // openFiles counts this process's open files, where the system supports it.
@@ -82,7 +82,7 @@ func TestRemoveKinds(t *testing.T) {
 		"nothing":          func(*treeEnv) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newTreeEnv(t)
 			must(t, os.Remove(s.path()))
 			must(t, put(s))
 			want := int64(1)
@@ -92,24 +92,24 @@ func TestRemoveKinds(t *testing.T) {
 			if got, err := Remove(t.Context(), s.parent, "hostile"); err != nil || got.Entries != want {
 				t.Errorf("%+v, %v", got, err)
 			}
-			s.gone()
+			s.checkRemoved()
 		})
 	}
 }
 
 // Names that are not an entry of the folder are rejected.
 func TestRemoveInvalidNames(t *testing.T) {
-	s := newScene(t)
+	s := newTreeEnv(t)
 	_ = s.parent.Close()
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err == nil {
 		t.Error("a folder that is closed is no error")
 	}
-	s.unharmed()
+	s.checkOutside()
 }
 
 func TestRemoveEndsWithContext(t *testing.T) {
-	s := newScene(t)
-	s.many(s.path("many"), 100)
+	s := newTreeEnv(t)
+	s.createMany(s.path("many"), 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Remove(ctx, s.parent, "hostile"); !errors.Is(err, context.Canceled) {
@@ -118,7 +118,7 @@ func TestRemoveEndsWithContext(t *testing.T) {
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
 		t.Error(err)
 	}
-	s.gone()
+	s.checkRemoved()
 }
 
 // Files of another user stay and are reported; everything else is removed.
@@ -162,7 +162,7 @@ func TestRemoveRacing(t *testing.T) {
 		rounds = 3
 	}
 	for range rounds {
-		s := newScene(t)
+		s := newTreeEnv(t)
 		for i := range 10 {
 			for j := range 10 {
 				must(t, os.MkdirAll(s.path(fmt.Sprint(i), fmt.Sprint(j), "x"), 0o700))
@@ -181,11 +181,11 @@ func TestRemoveRacing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		s.unharmed()
+		s.checkOutside()
 		if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
 			t.Error(err)
 		}
-		s.gone()
+		s.checkRemoved()
 	}
 }
 

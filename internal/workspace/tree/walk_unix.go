@@ -43,14 +43,14 @@ type walker struct {
 // frame is a folder on the path from the top to the current folder.
 type frame struct {
 	name string // the name of the folder in its parent
-	id   place
+	id   folderID
 	file *os.File // nil if the folder is not open
 	rest []string // subfolders still to visit
 }
 
 // walk visits everything below an open folder. It ends early if the context ends.
 func walk(ctx context.Context, top *os.File, v visitor) error {
-	id, err := placeOf(int(top.Fd()))
+	id, err := folderIDOf(int(top.Fd()))
 	if err != nil {
 		return err
 	}
@@ -207,17 +207,17 @@ func (w *walker) reopen() error {
 
 // enter opens the folder name in dir. The folder must not be a link, and must be on the same mount
 // as top.
-func enter(dir int, name string, top place) (*os.File, place, error) {
+func enter(dir int, name string, top folderID) (*os.File, folderID, error) {
 	f, err := openFolder(dir, name)
 	if err != nil {
-		return nil, place{}, err
+		return nil, folderID{}, err
 	}
-	id, err := placeOf(int(f.Fd()))
+	id, err := folderIDOf(int(f.Fd()))
 	if err == nil && !id.sameMount(top) {
 		err = ErrMounted
 	}
 	if err != nil {
-		return nil, place{}, errors.Join(err, f.Close())
+		return nil, folderID{}, errors.Join(err, f.Close())
 	}
 	return f, id, nil
 }

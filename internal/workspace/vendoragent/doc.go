@@ -17,7 +17,7 @@
 //
 // The shortest use:
 //
-//	g, err := vendoragent.New(vendoragent.Options{Vendor: claude.Driver{}, Start: start, Places: places})
+//	g, err := vendoragent.New(vendoragent.Options{Vendor: claude.Driver{}, Start: start, PathMap: pathMap})
 //	a, err := agent.New(g, g.Agent(agent.Options{Sessions: sessions}))
 //	g.Attach(a)
 //

@@ -21,4 +21,4 @@ func (e *TurnError) Unwrap() error { return e.err }
 // errStopped is the error of a turn whose events are no longer read.
 var errStopped = errors.New("the run has ended")
 
-func errIsStopped(err error) bool { return errors.Is(err, errStopped) }
+func isStopped(err error) bool { return errors.Is(err, errStopped) }

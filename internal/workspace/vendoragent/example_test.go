@@ -24,9 +24,9 @@ func (echoVendor) Run(_ context.Context, t vendor.Turn, _ vendor.Process, s vend
 
 func ExampleNew() {
 	g, err := vendoragent.New(vendoragent.Options{
-		Vendor: echoVendor{},
-		Start:  func(context.Context, vendoragent.Spec) (vendoragent.Process, error) { return idle{}, nil },
-		Places: vendoragent.PathMap{Work: "/work", Home: "/home/agent"},
+		Vendor:  echoVendor{},
+		Start:   func(context.Context, vendoragent.Spec) (vendoragent.Process, error) { return idle{}, nil },
+		PathMap: vendoragent.PathMap{Work: "/work", Home: "/home/agent"},
 	})
 	if err != nil {
 		panic(err)

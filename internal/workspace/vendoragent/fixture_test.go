@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(claudetest.Main())
 	}
 	if os.Getenv("HOLDFAST_TEST_HOST") != "" {
-		host()
+		killedHost()
 		return
 	}
 	os.Exit(m.Run())
@@ -112,7 +112,7 @@ func vendorEnvIn(t testing.TB, dir string, sessions *session.Sessions) *vendorEn
 	}
 	s.options = vendoragent.Options{
 		Vendor: claude.Driver{}, Start: s.start, Ready: s.ready, Sessions: sessions, Workspace: "blog", WorkspaceID: "w1",
-		Places: vendoragent.PathMap{Work: "/work", Home: "/home/agent", All: []vendoragent.PathMapping{{Host: s.project, Inside: "/work"}, {Host: s.home, Inside: "/home/agent"}}},
+		PathMap: vendoragent.PathMap{Work: "/work", Home: "/home/agent", All: []vendoragent.PathMapping{{Host: s.project, Inside: "/work"}, {Host: s.home, Inside: "/home/agent"}}},
 	}
 	return s
 }
@@ -254,8 +254,8 @@ func (o turn) notices() string {
 	return strings.Join(all, "\n")
 }
 
-// short returns a session's records as words: kinds, roles and decisions.
-func (s *vendorEnv) short(id string) string {
+// recordWords returns a session's records as words: kinds, roles and decisions.
+func (s *vendorEnv) recordWords(id string) string {
 	s.t.Helper()
 	var all []string
 	for r, err := range s.sessions.Records(s.t.Context(), id, session.Range{}) {

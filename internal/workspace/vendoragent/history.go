@@ -63,9 +63,9 @@ func inputOf(items []transcript.Encoded) []transcript.Part {
 	return parts
 }
 
-// asks reports whether an item is input for the vendor, that is, whether it comes from a user or
+// isInput reports whether an item is input for the vendor, that is, whether it comes from a user or
 // from the program.
-func asks(e transcript.Encoded) bool {
+func isInput(e transcript.Encoded) bool {
 	switch e.Role() {
 	case transcript.RoleUser, transcript.RoleNotification, transcript.RoleContext, transcript.RoleDeveloper:
 		return len(e.ResultIDs()) == 0

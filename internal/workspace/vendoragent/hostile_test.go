@@ -216,7 +216,7 @@ func TestProtocolViolations(t *testing.T) {
 			if err := transcript.Validate(a.Snapshot().Items); err != nil {
 				t.Error(err)
 			}
-			if log := s.short("one"); !strings.HasSuffix(log, "closed:"+string(c.reason)) {
+			if log := s.recordWords("one"); !strings.HasSuffix(log, "closed:"+string(c.reason)) {
 				t.Errorf("the log has %s", log)
 			}
 		})
@@ -368,7 +368,7 @@ func TestInterruptInEveryState(t *testing.T) {
 			if err := transcript.Validate(a.Snapshot().Items); err != nil {
 				t.Error(err)
 			}
-			if log := s.short("one"); !strings.HasSuffix(log, "closed:interrupted") {
+			if log := s.recordWords("one"); !strings.HasSuffix(log, "closed:interrupted") {
 				t.Errorf("the log has %s", log)
 			}
 		})

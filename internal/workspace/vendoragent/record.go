@@ -62,10 +62,10 @@ type vendorSessions struct {
 	sessions map[string]bool
 }
 
-// readKnown reads what a session's log says about the vendor's sessions. It reads only the
+// vendorSessionsIn reads what a session's log says about the vendor's sessions. It reads only the
 // session's own records. The records that a fork inherits describe the vendor session of the
 // parent.
-func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID string) (vendorSessions, error) {
+func vendorSessionsIn(ctx context.Context, s *session.Sessions, id, vendor, workspaceID string) (vendorSessions, error) {
 	k := vendorSessions{sessions: map[string]bool{}}
 	if s == nil || id == "" {
 		return k, nil

@@ -47,16 +47,16 @@ func (f fields) display(name string) string {
 	return string(f[name])
 }
 
-// readOnly has the tools that change nothing and access no resource with a name.
-var readOnly = map[string]bool{
+// readOnlyTools has the tools that change nothing and access no resource with a name.
+var readOnlyTools = map[string]bool{
 	"TodoWrite": true, "TodoRead": true, "WebSearch": true, "ToolSearch": true,
 	"TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
 	"ListMcpResourcesTool": true, "ReadMcpResourceTool": true, "ExitPlanMode": true, "EnterPlanMode": true,
 	"AskUserQuestion": true,
 }
 
-// sideBySide has the tools whose calls a vendor agent may run in parallel.
-var sideBySide = map[string]bool{
+// parallelTools has the tools whose calls a vendor agent may run in parallel.
+var parallelTools = map[string]bool{
 	"Read": true, "Glob": true, "Grep": true, "LS": true, "NotebookRead": true, "WebFetch": true, "WebSearch": true,
 	"Task": true, "Agent": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
 }
@@ -90,12 +90,12 @@ func (p PathMap) requests(tool string, input json.RawMessage) ([]policy.Request,
 	case "Grep", "LS":
 		return p.file(policy.OpRead, f, "path", "")
 	case "WebFetch":
-		return connect(f)
+		return connectRequests(f)
 	}
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		return []policy.Request{{Operation: policy.OpMCP, Resource: strings.Replace(rest, "__", "/", 1)}}, nil
 	}
-	return []policy.Request{{Resource: tool, ReadOnly: readOnly[tool]}}, nil
+	return []policy.Request{{Resource: tool, ReadOnly: readOnlyTools[tool]}}, nil
 }
 
 func (p PathMap) command(f fields) ([]policy.Request, error) {
@@ -167,7 +167,7 @@ func (p PathMap) glob(f fields) ([]policy.Request, error) {
 	return p.file(policy.OpRead, fields{"path": b}, "path", "")
 }
 
-func connect(f fields) ([]policy.Request, error) {
+func connectRequests(f fields) ([]policy.Request, error) {
 	address, err := f.text("url")
 	if err != nil {
 		return nil, err
@@ -204,9 +204,9 @@ func prefixed(mark, text string) string {
 	return b.String()
 }
 
-// unseen returns the reason why a tool use cannot work although it is allowed: it names a host path
+// hostPathProblem returns the reason why a tool use cannot work although it is allowed: it names a host path
 // that has another name in the container, or that does not exist there.
-func (p PathMap) unseen(tool string, input json.RawMessage) string {
+func (p PathMap) hostPathProblem(tool string, input json.RawMessage) string {
 	var field string
 	switch tool {
 	case "NotebookEdit", "NotebookRead":

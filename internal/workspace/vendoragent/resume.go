@@ -24,13 +24,13 @@ func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, sys
 			return nil, ctx.Err()
 		}
 	}
-	if err := g.learn(ctx); err != nil {
+	if err := g.readVendorSessions(ctx); err != nil {
 		return nil, err
 	}
 	before, input := g.split(items)
 	g.held, g.pendingText, g.thinking, g.turnUsage = nil, "", "", transcript.Usage{}
 	t := vendor.Turn{
-		Model: g.opt.Model, System: system, Dir: g.opt.Places.Work, Home: g.opt.Places.Home, Env: g.opt.Env,
+		Model: g.opt.Model, System: system, Dir: g.opt.PathMap.Work, Home: g.opt.PathMap.Home, Env: g.opt.Env,
 		Input: inputOf(input),
 	}
 	if len(t.Input) == 0 {
@@ -65,8 +65,8 @@ func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, sys
 // input.
 const continueText = "Continue where you were interrupted."
 
-// learn reads the records about the vendor's sessions in the log. It does so only once.
-func (g *VendorAgent) learn(ctx context.Context) error {
+// readVendorSessions reads the records about the vendor's sessions in the log. It does so only once.
+func (g *VendorAgent) readVendorSessions(ctx context.Context) error {
 	if g.known != nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (g *VendorAgent) learn(ctx context.Context) error {
 	if g.agent != nil {
 		id = g.agent.SessionID()
 	}
-	k, err := readKnown(ctx, g.opt.Sessions, id, g.opt.Vendor.Name(), g.opt.WorkspaceID)
+	k, err := vendorSessionsIn(ctx, g.opt.Sessions, id, g.opt.Vendor.Name(), g.opt.WorkspaceID)
 	if err != nil {
 		return fmt.Errorf("read the log's records about the agent's session: %w", err)
 	}
@@ -86,7 +86,7 @@ func (g *VendorAgent) learn(ctx context.Context) error {
 // the agent gets as history), and the input for this turn.
 func (g *VendorAgent) split(items []transcript.Encoded) (before, input []transcript.Encoded) {
 	at := len(items)
-	for at > 0 && asks(items[at-1]) {
+	for at > 0 && isInput(items[at-1]) {
 		at--
 	}
 	for _, e := range g.late {
@@ -130,7 +130,7 @@ func (g *VendorAgent) stale(before []transcript.Encoded) string {
 // sessionFileSize checks the file of a vendor's session and returns its size in bytes. It returns
 // the maximum size if there is no file, or if no check is set.
 func (g *VendorAgent) sessionFileSize(session string) (int64, error) {
-	file := g.opt.Vendor.Transcript(session, g.opt.Places.Work)
+	file := g.opt.Vendor.Transcript(session, g.opt.PathMap.Work)
 	if file == "" || g.opt.Ready == nil {
 		return math.MaxInt64, nil
 	}
@@ -149,7 +149,7 @@ func newestMark(items []transcript.Encoded) vendorMark {
 
 // stepDown records the reason why the vendor's session is not resumed.
 func (g *VendorAgent) stepDown(ctx context.Context, why string, notify func(string) bool) error {
-	if err := g.note(ctx, record.KindWorkspaceEvent, Event{
+	if err := g.recordNote(ctx, record.KindWorkspaceEvent, Event{
 		Event: EventResumeFailed, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID,
 		Vendor: g.opt.Vendor.Name(), Session: g.known.last.Session, Reason: why,
 	}); err != nil {
@@ -177,7 +177,7 @@ func (g *VendorAgent) remap(ctx context.Context, id, why string, generation int)
 		Vendor: g.opt.Vendor.Name(), Session: id, Generation: generation,
 		Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Reason: why,
 	}
-	if err := g.note(ctx, record.KindVendorMapped, m); err != nil {
+	if err := g.recordNote(ctx, record.KindVendorMapped, m); err != nil {
 		return err
 	}
 	g.known.last, g.known.changed, g.known.newest = &m, false, generation
@@ -185,7 +185,7 @@ func (g *VendorAgent) remap(ctx context.Context, id, why string, generation int)
 	return nil
 }
 
-func (g *VendorAgent) note(ctx context.Context, k session.Kind, payload any) error {
+func (g *VendorAgent) recordNote(ctx context.Context, k session.Kind, payload any) error {
 	d, err := session.NewDraft(k, payload)
 	if err != nil || g.agent == nil {
 		return err
@@ -262,7 +262,7 @@ func (g *VendorAgent) recordCrash(x *vendorTurn) {
 	}
 	// The error of the turn has the same text. If the log cannot be written, the log reports that
 	// error itself.
-	_ = g.note(context.Background(), record.KindWorkspaceEvent, Event{
+	_ = g.recordNote(context.Background(), record.KindWorkspaceEvent, Event{
 		Event: EventVendorEnded, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Vendor: g.opt.Vendor.Name(),
 		Session: g.sessionOf(x), Reason: x.failure(), OOM: exit.OOM, Stderr: x.proc.Stderr(),
 	})
@@ -300,7 +300,7 @@ func (x *vendorTurn) awaitFirst(ctx context.Context, patience time.Duration) err
 				late.Reset(x.silence - patience)
 				patience = x.silence
 			default:
-				x.kill(x.isSilent())
+				x.kill(x.silenceError())
 			}
 		case <-x.over:
 			return nil

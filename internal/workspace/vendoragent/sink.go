@@ -47,10 +47,10 @@ func newUse(id string) *use {
 
 // These are the limits for what a vendor can make the host store.
 const (
-	maxName      = 512     // length of a session's id in bytes
-	maxNotices   = 100     // of a turn
-	maxQuestions = 1000    // pending at once
-	useSize      = 1 << 10 // estimated size of a tool use in bytes, without its arguments
+	maxName     = 512     // length of a session's id in bytes
+	maxNotices  = 100     // of a turn
+	maxRequests = 1000    // pending at once
+	useSize     = 1 << 10 // estimated size of a tool use in bytes, without its arguments
 )
 
 // errSink is the error that a driver gets if it violates the protocol.
@@ -201,17 +201,17 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 	q := &request{ctx: ctx, p: p, answer: make(chan vendor.Answer, 1)}
 	x.mu.Lock()
 	x.active = true
-	x.questions++
-	defer x.answered()
+	x.requests++
+	defer x.requestDone()
 	u := x.uses[p.Use]
 	below := u == nil || u.loopID == ""
 	other := !below && p.Tool != "" && p.Tool != u.name
 	if below {
-		u = x.parent(p.Parent)
+		u = x.findParent(p.Parent)
 	} else {
 		u.asking = true
 	}
-	many := x.questions > maxQuestions
+	many := x.requests > maxRequests
 	x.mu.Unlock()
 	switch {
 	case u == nil:
@@ -250,10 +250,10 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 	}
 }
 
-func (x *vendorTurn) answered() {
+func (x *vendorTurn) requestDone() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.questions--
+	x.requests--
 }
 
 func (x *vendorTurn) denial(u *use) vendor.Answer {
@@ -262,9 +262,9 @@ func (x *vendorTurn) denial(u *use) vendor.Answer {
 	return vendor.Answer{Message: u.refusal}
 }
 
-// parent finds the tool use to which a request belongs. This is the use that the request names, or
+// findParent finds the tool use to which a request belongs. This is the use that the request names, or
 // else the only use that is running. The caller holds x.mu.
-func (x *vendorTurn) parent(id string) *use {
+func (x *vendorTurn) findParent(id string) *use {
 	if u := x.uses[id]; id != "" && u != nil && u.loopID != "" {
 		return u
 	}

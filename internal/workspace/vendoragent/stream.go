@@ -36,7 +36,7 @@ func (g *VendorAgent) Stream(ctx context.Context, req *model.Request) iter.Seq2[
 			err = g.confirm(ctx, x)
 		}
 		switch {
-		case errIsStopped(err):
+		case isStopped(err):
 			return
 		case err != nil:
 			yield(nil, err)
@@ -63,7 +63,7 @@ func (g *VendorAgent) queueInput(items []transcript.Encoded) {
 		at--
 	}
 	for _, e := range items[at:] {
-		if asks(e) && !slices.ContainsFunc(g.late, func(l transcript.Encoded) bool { return l.ID() == e.ID() }) {
+		if isInput(e) && !slices.ContainsFunc(g.late, func(l transcript.Encoded) bool { return l.ID() == e.ID() }) {
 			g.late = append(g.late, e)
 		}
 	}
@@ -83,10 +83,10 @@ func (g *VendorAgent) listen(ctx context.Context, x *vendorTurn, yield func(mode
 			return model.Answer{}, g.failed(x, "interrupted", err)
 		}
 		if !ok {
-			return g.last(x)
+			return g.finalAnswer(x)
 		}
 		if g.held != nil && m.notice == "" {
-			return g.release(true), nil
+			return g.releaseHeld(true), nil
 		}
 		x.take()
 		switch {
@@ -139,8 +139,8 @@ func (g *VendorAgent) sign(x *vendorTurn, it *transcript.Item) *transcript.Item 
 	return it
 }
 
-// release returns the item that was held back because it could have been the last one.
-func (g *VendorAgent) release(more bool) model.Answer {
+// releaseHeld returns the item that was held back because it could have been the last one.
+func (g *VendorAgent) releaseHeld(more bool) model.Answer {
 	it := *g.held
 	g.held = nil
 	if it.Finish != transcript.FinishRefusal || more {
@@ -149,18 +149,18 @@ func (g *VendorAgent) release(more bool) model.Answer {
 	return model.Answer{Item: it, More: more}
 }
 
-// last returns the answer of a turn that has ended.
-func (g *VendorAgent) last(x *vendorTurn) (model.Answer, error) {
+// finalAnswer returns the answer of a turn that has ended.
+func (g *VendorAgent) finalAnswer(x *vendorTurn) (model.Answer, error) {
 	end, exit, _, wire := x.outcome()
 	if wire != nil || end.Failure != "" {
 		if g.held != nil {
-			return g.release(true), nil // the error follows
+			return g.releaseHeld(true), nil // the error follows
 		}
 		x.conclude()
 		g.recordCrash(x)
 		err := g.failed(x, x.failure(), exit.Err)
-		if rest := less(validUsage(end.Usage), g.turnUsage); rest != (transcript.Usage{}) || end.Cost > 0 {
-			err.err.Usage, err.err.Cost = &rest, g.paid(end)
+		if rest := minus(validUsage(end.Usage), g.turnUsage); rest != (transcript.Usage{}) || end.Cost > 0 {
+			err.err.Usage, err.err.Cost = &rest, g.reportedCost(end)
 		}
 		return model.Answer{}, err
 	}
@@ -172,20 +172,20 @@ func (g *VendorAgent) last(x *vendorTurn) (model.Answer, error) {
 		g.held = g.sign(x, it)
 	}
 	x.conclude()
-	rest := less(validUsage(end.Usage), g.turnUsage)
+	rest := minus(validUsage(end.Usage), g.turnUsage)
 	if u := g.held.Usage; u != nil {
 		rest = u.Add(rest)
 	}
 	if rest != (transcript.Usage{}) || end.Cost > 0 {
 		g.held.Usage = &rest
 	}
-	a := g.release(g.hasNewInput())
-	a.Cost = g.paid(end)
+	a := g.releaseHeld(g.hasNewInput())
+	a.Cost = g.reportedCost(end)
 	return a, nil
 }
 
-// paid returns the cost that the vendor reports for its turn, or nil if the vendor reports none.
-func (g *VendorAgent) paid(end vendor.End) *float64 {
+// reportedCost returns the cost that the vendor reports for its turn, or nil if the vendor reports none.
+func (g *VendorAgent) reportedCost(end vendor.End) *float64 {
 	if end.Cost <= 0 && !g.Info().Reported {
 		return nil
 	}
@@ -203,8 +203,8 @@ func validUsage(u transcript.Usage) transcript.Usage {
 	}
 }
 
-// less returns a minus b.
-func less(a, b transcript.Usage) transcript.Usage {
+// minus returns a minus b.
+func minus(a, b transcript.Usage) transcript.Usage {
 	return transcript.Usage{
 		Input: max(a.Input-b.Input, 0), Output: max(a.Output-b.Output, 0), CacheRead: max(a.CacheRead-b.CacheRead, 0),
 		CacheWrite: max(a.CacheWrite-b.CacheWrite, 0), Reasoning: max(a.Reasoning-b.Reasoning, 0),

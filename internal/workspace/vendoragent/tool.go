@@ -25,11 +25,11 @@ type toolProxy struct {
 
 // Spec describes the tool. Only the vendor agent uses the tool, so its description is not sent to
 // any model.
-func (t toolProxy) Spec() tool.Spec { return tool.Spec{Name: t.name, ReadOnly: sideBySide[t.name]} }
+func (t toolProxy) Spec() tool.Spec { return tool.Spec{Name: t.name, ReadOnly: parallelTools[t.name]} }
 
 // Requests returns what a tool use would access, with the paths of the host.
 func (t toolProxy) Requests(c *tool.Call) ([]policy.Request, error) {
-	return t.g.opt.Places.requests(t.name, c.Input)
+	return t.g.opt.PathMap.requests(t.name, c.Input)
 }
 
 // RunsWithoutApproval returns the name of the agent if the agent runs a tool use without asking.
@@ -83,7 +83,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 			running := u.running
 			x.mu.Unlock()
 			if !running {
-				x.kill(x.isSilent())
+				x.kill(x.silenceError())
 			}
 		case q := <-u.asked:
 			late.Stop()
@@ -131,7 +131,7 @@ func unfinished(x *vendorTurn, u *use, allowed bool) string {
 // permit answers the agent's permission request for a use that was allowed. The answer contains the
 // arguments that were allowed, even if the arguments in the agent's request are different.
 func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.Answer {
-	if why := t.g.opt.Places.unseen(t.name, c.Input); why != "" {
+	if why := t.g.opt.PathMap.hostPathProblem(t.name, c.Input); why != "" {
 		return vendor.Answer{Message: why}
 	}
 	a := vendor.Answer{Allow: true}
@@ -147,8 +147,8 @@ func (t toolProxy) sameRequest(allowed, asked json.RawMessage) bool {
 	if len(asked) == 0 || bytes.Equal(jsonscan.Compact(allowed), jsonscan.Compact(asked)) {
 		return true
 	}
-	a, errA := t.g.opt.Places.requests(t.name, allowed)
-	b, errB := t.g.opt.Places.requests(t.name, asked)
+	a, errA := t.g.opt.PathMap.requests(t.name, allowed)
+	b, errB := t.g.opt.PathMap.requests(t.name, asked)
 	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the arguments of other tools are not interpreted
 	return errA == nil && errB == nil && named && reflect.DeepEqual(a, b)
 }
@@ -159,7 +159,7 @@ func (t toolProxy) decideNested(c *tool.Call, q *request) vendor.Answer {
 	if c.Ask == nil {
 		return vendor.Answer{Message: "no one can approve this"}
 	}
-	reqs, err := t.g.opt.Places.requests(q.p.Tool, q.p.Input)
+	reqs, err := t.g.opt.PathMap.requests(q.p.Tool, q.p.Input)
 	if err != nil {
 		return vendor.Answer{Message: err.Error()}
 	}

@@ -55,7 +55,7 @@ type vendorTurn struct {
 	queue       []message
 	queued      int
 	notices     int
-	questions   int             // number of pending requests
+	requests    int             // number of pending requests
 	uses        map[string]*use // by the vendor's id
 	byID        map[string]*use // by the loop's id
 	taken       map[string]bool // the ids that the transcript already contains
@@ -182,8 +182,8 @@ func (x *vendorTurn) put(m message) error {
 	return nil
 }
 
-// isSilent returns the error for a turn that was ended because the agent was silent.
-func (x *vendorTurn) isSilent() error { return fmt.Errorf("it sent nothing for %v", x.silence) }
+// silenceError returns the error for a turn that was ended because the agent was silent.
+func (x *vendorTurn) silenceError() error { return fmt.Errorf("it sent nothing for %v", x.silence) }
 
 // peek waits for a message. ok is false if the turn is over and no messages are left.
 func (x *vendorTurn) peek(ctx context.Context) (m message, ok bool, err error) {
@@ -200,7 +200,7 @@ func (x *vendorTurn) peek(ctx context.Context) (m message, ok bool, err error) {
 		select {
 		case <-x.changed:
 		case <-late.C:
-			x.kill(x.isSilent())
+			x.kill(x.silenceError())
 		case <-ctx.Done():
 			return m, false, ctx.Err()
 		case <-x.over:

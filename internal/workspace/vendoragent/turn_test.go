@@ -33,7 +33,7 @@ func TestTwoTurns(t *testing.T) {
 		t.Fatalf("%+v", second)
 	}
 	const want = "turn.opened user mapped:1 assistant closed:completed turn.opened user assistant closed:completed"
-	if got := s.short("one"); got != want {
+	if got := s.recordWords("one"); got != want {
 		t.Errorf("the log has %s", got)
 	}
 	calls := s.calls()
@@ -74,7 +74,7 @@ func TestPermission(t *testing.T) {
 			if got.err != nil || got.res.Reason != event.ReasonCompleted {
 				t.Fatalf("%+v", got)
 			}
-			if log := s.short("one"); log != c.want {
+			if log := s.recordWords("one"); log != c.want {
 				t.Errorf("the log has\n%s, want\n%s", log, c.want)
 			}
 			for _, name := range []string{"it", "other"} {
@@ -187,7 +187,7 @@ func TestVendorOutput(t *testing.T) {
 		if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "529 overloaded") {
 			t.Errorf("%+v", got.res)
 		}
-		if got := s.short("one"); got != "turn.opened user mapped:1 closed:failed" {
+		if got := s.recordWords("one"); got != "turn.opened user mapped:1 closed:failed" {
 			t.Errorf("the log has %s", got)
 		}
 	})

@@ -25,8 +25,8 @@ type Options struct {
 	// Ready is called before a session of the vendor is resumed. It checks that the vendor's
 	// session file (see [vendor.Driver].Transcript) is safe to use: it must not be a link, a FIFO
 	// or too large. It returns the file's size in bytes. A nil Ready accepts every file.
-	Ready  func(file string) (size int64, err error)
-	Places PathMap
+	Ready   func(file string) (size int64, err error)
+	PathMap PathMap
 
 	Sessions    *session.Sessions // nil means that earlier turns are unknown
 	Workspace   string            // the name and id of the workspace, for records
@@ -104,8 +104,8 @@ func (g *VendorAgent) Agent(o agent.Options) agent.Options {
 	o.Compact = agent.Compact{Disabled: true}
 	o.Model.Retry = agent.Retry{Max: -1} // a turn is never repeated
 	o.Model.Fallback = nil
-	o.TranscriptObservers = append([]agent.TranscriptObserver{refusals{g}}, o.TranscriptObservers...)
-	o.LoopObservers = append([]agent.LoopObserver{endings{g}}, o.LoopObservers...)
+	o.TranscriptObservers = append([]agent.TranscriptObserver{denialObserver{g}}, o.TranscriptObservers...)
+	o.LoopObservers = append([]agent.LoopObserver{endObserver{g}}, o.LoopObservers...)
 	return o
 }
 
@@ -172,12 +172,12 @@ func (g *VendorAgent) RenameUse(from, to string) {
 	delete(x.byID, from)
 }
 
-// refusals observes the results of tool uses that did not run, and reports each denial to the
+// denialObserver observes the results of tool uses that did not run, and reports each denial to the
 // vendor when it is recorded.
-type refusals struct{ g *VendorAgent }
+type denialObserver struct{ g *VendorAgent }
 
 // ItemAppended reports a denial once it is durable.
-func (r refusals) ItemAppended(_ string, item transcript.Encoded) error {
+func (r denialObserver) ItemAppended(_ string, item transcript.Encoded) error {
 	for _, id := range item.ResultIDs() {
 		x, u := r.g.find(id)
 		if u == nil {
@@ -208,11 +208,11 @@ func resultText(e transcript.Encoded, id string) string {
 	return "not allowed"
 }
 
-// endings observes the end of a turn in the loop, and then ends the vendor's turn.
-type endings struct{ g *VendorAgent }
+// endObserver observes the end of a turn in the loop, and then ends the vendor's turn.
+type endObserver struct{ g *VendorAgent }
 
 // Observe ends running processes when the loop's turn is over.
-func (e endings) Observe(_ string, ev event.Event) {
+func (e endObserver) Observe(_ string, ev event.Event) {
 	if _, ok := ev.(event.TurnFinished); !ok {
 		return
 	}

@@ -4,6 +4,6 @@ package vendortest
 
 import "os/exec"
 
-func group(*exec.Cmd) {}
+func setProcessGroup(*exec.Cmd) {}
 
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

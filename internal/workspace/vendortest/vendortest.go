@@ -3,7 +3,7 @@
 //	testdata/allow.wire ──Replay─► Process ◄──protocol── driver ──► RecordingSink
 //	real program ────────Start───► Process ◄──protocol── driver ──► RecordingSink
 //
-//	n := vendortest.Listen(t)
+//	n := vendortest.NewRecordingSink(t)
 //	end, err := codex.Driver{}.Run(t.Context(), turn, vendortest.Replay(t, "testdata/allow.wire"), n)
 //	n.Expect("began …", "use call_1 Bash {…}", "permit call_1", "result call_1 …")
 //
@@ -44,8 +44,8 @@ type RecordingSink struct {
 	asked   []vendor.Permission
 }
 
-// Listen returns an empty sink.
-func Listen(t testing.TB) *RecordingSink {
+// NewRecordingSink returns an empty sink.
+func NewRecordingSink(t testing.TB) *RecordingSink {
 	return &RecordingSink{t: t, uses: map[string]bool{}, running: map[string]bool{}}
 }
 
@@ -345,7 +345,7 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // the program outlives the test's context, so that it can exit by itself
 	cmd.Dir, cmd.Env = dir, env
 	cmd.WaitDelay = time.Second // children that it leaves behind may hold its output open
-	group(cmd)
+	setProcessGroup(cmd)
 	p := &Process{err: &tail{}}
 	cmd.Stderr = p.err
 	in, err := cmd.StdinPipe()

@@ -285,7 +285,7 @@ func (p *program) do(word, rest string) int {
 		return p.both(rest)
 	case "unasked":
 		id := p.use("Bash", map[string]string{"command": rest})
-		p.returned(id, shell(rest))
+		p.toolSucceeded(id, shell(rest))
 		p.text("done")
 		return p.result("done")
 	case "sub":
@@ -361,9 +361,9 @@ func (p *program) askPermission(id, tool string, input any) (in map[string]strin
 	return a.UpdatedInput, ""
 }
 
-func (p *program) returned(id, text string) { p.returns(id, text, false) }
+func (p *program) toolSucceeded(id, text string) { p.toolResult(id, text, false) }
 
-func (p *program) returns(id, text string, isError bool) {
+func (p *program) toolResult(id, text string, isError bool) {
 	p.say(map[string]any{"type": "user", "session_id": p.session, "message": map[string]any{"role": "user", "content": []any{
 		map[string]any{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": isError},
 	}}})
@@ -394,17 +394,17 @@ func (p *program) tool(word, rest string) int {
 	in, refused := p.askPermission(id, name, input)
 	switch {
 	case refused != "":
-		p.returns(id, refused, true)
+		p.toolResult(id, refused, true)
 	case word == "read":
 		b, err := os.ReadFile(in["file_path"])
-		p.returns(id, string(b), err != nil)
+		p.toolResult(id, string(b), err != nil)
 	default:
 		out := shell(in["command"])
 		if word == "die-in" {
 			fmt.Fprintln(os.Stderr, "out of luck")
 			return 5
 		}
-		p.returned(id, out)
+		p.toolSucceeded(id, out)
 	}
 	p.text("done")
 	return p.result("done")
@@ -430,7 +430,7 @@ func (p *program) both(rest string) int {
 			mu.Lock()
 			outs[id] = out
 			mu.Unlock()
-			p.returns(id, out, refused != "")
+			p.toolResult(id, out, refused != "")
 		})
 	}
 	wg.Wait()
@@ -442,7 +442,7 @@ func (p *program) both(rest string) int {
 func (p *program) subagent(rest string) int {
 	id := p.use("Task", map[string]string{"prompt": "do it"})
 	if _, refused := p.askPermission(id, "Task", map[string]string{"prompt": "do it"}); refused != "" {
-		p.returns(id, refused, true)
+		p.toolResult(id, refused, true)
 		p.text("no")
 		return p.result("no")
 	}
@@ -454,7 +454,7 @@ func (p *program) subagent(rest string) int {
 	if refused == "" {
 		out = shell(in["command"])
 	}
-	p.returned(id, "the sub-agent says: "+out)
+	p.toolSucceeded(id, "the sub-agent says: "+out)
 	p.text("done")
 	return p.result("done")
 }

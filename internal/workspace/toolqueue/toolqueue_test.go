@@ -36,7 +36,7 @@ func ask(t *testing.T, st *toolqueue.Turn, p vendor.Permission) vendor.Answer {
 
 // A use whose approval is pending does not count as running in the background, and a denied one never ran.
 func TestAdvance(t *testing.T) {
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	decide := make(chan vendor.Answer)
 	n.Decide = func(ctx context.Context, _ vendor.Permission) (vendor.Answer, error) {
 		select {
@@ -77,7 +77,7 @@ func TestAdvance(t *testing.T) {
 
 // A use is reported once, even if the wire repeats it, and results without a use are ignored.
 func TestOnce(t *testing.T) {
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	st := toolqueue.New(t.Context(), n)
 	defer st.Close()
 	must(t, st.Result("unknown", nil, false))
@@ -98,7 +98,7 @@ func TestOnce(t *testing.T) {
 
 // Many unknown messages do not fill the log.
 func TestNotices(t *testing.T) {
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	st := toolqueue.New(t.Context(), n)
 	defer st.Close()
 	for i := range 1000 {
@@ -111,7 +111,7 @@ func TestNotices(t *testing.T) {
 
 // An approval request for an unknown use belongs to the running one.
 func TestUnknown(t *testing.T) {
-	n := vendortest.Listen(t)
+	n := vendortest.NewRecordingSink(t)
 	st := toolqueue.New(t.Context(), n)
 	defer st.Close()
 	st.AddUse(use("a"))

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func placesIn(t *testing.T) (p PathMap, project, home string) {
+func newPathMap(t *testing.T) (p PathMap, project, home string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -30,7 +30,7 @@ func placesIn(t *testing.T) (p PathMap, project, home string) {
 
 // A path is checked at its location on the host, and links are resolved as in the container.
 func TestLocate(t *testing.T) {
-	p, project, home := placesIn(t)
+	p, project, home := newPathMap(t)
 	for name, to := range map[string]string{
 		"in": "sub", "up": "../work/sub", "abs": "/work/sub", "etc": "/etc/passwd", "out": "../../../../../../etc/passwd", "home": "/home/agent/.ssh", "loop": "loop",
 	} {
@@ -54,7 +54,7 @@ func TestLocate(t *testing.T) {
 }
 
 func TestCommandPathsMapped(t *testing.T) {
-	p, project, home := placesIn(t)
+	p, project, home := newPathMap(t)
 	for line, want := range map[string]string{
 		"cat /work/a":                       "cat " + project + "/a",
 		"cd /work && ls":                    "cd " + project + " && ls",
@@ -76,7 +76,7 @@ func TestCommandPathsMapped(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	p, project, _ := placesIn(t)
+	p, project, _ := newPathMap(t)
 	for _, c := range []struct {
 		tool, input string
 		want        string // operation and resource, or the error
@@ -154,17 +154,17 @@ func FuzzRequests(f *testing.F) {
 				t.Errorf("%s %s: a write that changes nothing", tool, input)
 			}
 		}
-		_ = p.unseen(tool, input)
+		_ = p.hostPathProblem(tool, input)
 	})
 }
 
-func TestUnseen(t *testing.T) {
-	p, project, _ := placesIn(t)
-	if why := p.unseen("Read", json.RawMessage(`{"file_path":"`+project+`/a"}`)); !strings.Contains(why, "not visible in the sandbox") || !strings.HasSuffix(why, "/work/a") {
+func TestHostPathProblem(t *testing.T) {
+	p, project, _ := newPathMap(t)
+	if why := p.hostPathProblem("Read", json.RawMessage(`{"file_path":"`+project+`/a"}`)); !strings.Contains(why, "not visible in the sandbox") || !strings.HasSuffix(why, "/work/a") {
 		t.Errorf("%q", why)
 	}
 	for _, input := range []string{`{"file_path":"/work/a"}`, `{"file_path":"a"}`, `{"file_path":"/etc/passwd"}`, `{}`, `[]`} {
-		if why := p.unseen("Read", json.RawMessage(input)); why != "" {
+		if why := p.hostPathProblem("Read", json.RawMessage(input)); why != "" {
 			t.Errorf("%s: %q", input, why)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // A log outlives the container, and the session may be resumed outside of the container. Records
 // that permit something must therefore not come from the container.
 
-// mayWrite refuses a record that only the host may write, because of its kind or its content.
-func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) error {
+// checkKind refuses a record that only the host may write, because of its kind or its content.
+func (b *limits) checkKind(ctx context.Context, id string, r *session.Record) error {
 	no := func(why string) error {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
 	}
@@ -24,23 +24,23 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 	case session.KindItem, record.KindRewrite: // the transcript checks these records when they are added to it
 		return nil
 	case record.KindTurnOpened:
-		return readable[record.TurnOpened](r)
+		return checkPayload[record.TurnOpened](r)
 	case record.KindTurnClosed:
-		return readable[record.TurnClosed](r)
+		return checkPayload[record.TurnClosed](r)
 	case record.KindModelCalled:
-		return readable[record.ModelCalled](r)
+		return checkPayload[record.ModelCalled](r)
 	case record.KindToolStarted:
-		return readable[record.ToolStarted](r)
+		return checkPayload[record.ToolStarted](r)
 	case record.KindToolFinished:
-		return readable[record.ToolFinished](r)
+		return checkPayload[record.ToolFinished](r)
 	case record.KindDecision:
-		return readable[policy.Decision](r)
+		return checkPayload[policy.Decision](r)
 	case record.KindHookRan:
-		return readable[record.HookRan](r)
+		return checkPayload[record.HookRan](r)
 	case record.KindFileSaved:
-		return maySave(r, no)
+		return checkSaved(r, no)
 	case record.KindTaskChanged: // the host only displays tasks
-		return readable[tasks.Change](r)
+		return checkPayload[tasks.Change](r)
 	case record.KindApprovalAsked, record.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
 	default:
 		return no("only the host writes records of this kind")
@@ -50,11 +50,11 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 	}
 	switch r.Kind {
 	case record.KindApprovalAsked:
-		return b.mayAsk(ctx, id, r, no)
+		return b.checkApproval(ctx, id, r, no)
 	case record.KindApprovalResolved:
-		return b.mayAnswer(ctx, id, r, no)
+		return b.checkAnswer(ctx, id, r, no)
 	case record.KindPolicyChanged:
-		return b.mayChange(ctx, id, r, no)
+		return b.checkChange(ctx, id, r, no)
 	}
 	p, err := readPayload[session.MetaPatch](r)
 	title := session.MetaPatch{Title: p.Title, By: p.By}
@@ -67,9 +67,9 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 // maxSavedRecord is the maximum size of a record with a file's content.
 const maxSavedRecord = record.MaxSaved + 64<<10
 
-// maySave accepts the saved content of a file in the container, up to a size. The host never writes
+// checkSaved accepts the saved content of a file in the container, up to a size. The host never writes
 // it to its own files. Only the host may rewind.
-func maySave(r *session.Record, no func(string) error) error {
+func checkSaved(r *session.Record, no func(string) error) error {
 	if len(r.Payload) > maxSavedRecord {
 		return no(fmt.Sprintf("it has more than %d MiB", maxSavedRecord>>20))
 	}
@@ -85,9 +85,9 @@ func maySave(r *session.Record, no func(string) error) error {
 	return uniqueKeys(r)
 }
 
-// mayChange accepts the end of a run, a stricter policy, a mode that permits nothing by itself, and
+// checkChange accepts the end of a run, a stricter policy, a mode that permits nothing by itself, and
 // a grant that matches a recorded answer of the user.
-func (b *limits) mayChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
+func (b *limits) checkChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	var c policy.Change
 	if err := c.Parse(r.Payload); err != nil { // a session with an invalid change could not be resumed
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: err.Error()}
@@ -156,8 +156,8 @@ func sameGrant(q approval.Request, a approval.Answer, g *policy.Grant) bool {
 		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")
 }
 
-// readable refuses a payload that cannot be decoded as a payload of its kind.
-func readable[T any](r *session.Record) error {
+// checkPayload refuses a payload that cannot be decoded as a payload of its kind.
+func checkPayload[T any](r *session.Record) error {
 	_, err := readPayload[T](r)
 	return err
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// jail starts programs under a kernel policy.
-type jail struct {
+// jailStarter starts programs under a kernel policy.
+type jailStarter struct {
 	*kernel.Jail
 	attr kernel.Attr
 	null *os.File
 }
 
-func newJail(a *Ask) (starter, error) {
+func newJailStarter(a *Ask) (starter, error) {
 	policy := kernel.Policy{Read: []string{"/"}, Write: []string{a.Dir}}
 	switch a.Way {
 	case Weaker:
 		policy.Weaker = true
 	case NoSockets:
 		policy.Network = kernel.NoSockets
-	case Told:
+	case Reporting:
 		policy.Notify = true
 	case Proxy:
 		policy.Network = kernel.ProxyNetwork
@@ -40,7 +40,7 @@ func newJail(a *Ask) (starter, error) {
 	if err != nil {
 		return nil, errors.Join(err, null.Close())
 	}
-	s := &jail{j, kernel.Attr{Path: a.Argv[0], Args: a.Argv, Env: a.Env, Dir: a.Dir, Files: []*os.File{null, null, null}}, null}
+	s := &jailStarter{j, kernel.Attr{Path: a.Argv[0], Args: a.Argv, Env: a.Env, Dir: a.Dir, Files: []*os.File{null, null, null}}, null}
 	if a.Way == Proxy {
 		s.attr.Serve = accept
 	}
@@ -61,7 +61,7 @@ func accept(l net.Listener) {
 	}
 }
 
-func (j *jail) start() error {
+func (j *jailStarter) start() error {
 	p, err := j.Start(&j.attr)
 	if err != nil {
 		return err
@@ -73,15 +73,15 @@ func (j *jail) start() error {
 	return err
 }
 
-func (j *jail) close() error { return errors.Join(j.Close(), j.null.Close()) }
+func (j *jailStarter) close() error { return errors.Join(j.Close(), j.null.Close()) }
 
-// box starts programs the way users of the library do.
-type box struct {
+// sandboxStarter starts programs the way users of the library do.
+type sandboxStarter struct {
 	*sandbox.Sandbox
 	ask *Ask
 }
 
-func openBox(a *Ask) (starter, error) {
+func newSandboxStarter(a *Ask) (starter, error) {
 	settings := &sandbox.Settings{}
 	if a.Way == OpenProxy {
 		settings.Network = &sandbox.Network{AllowedDomains: []string{"example.com"}}
@@ -94,13 +94,13 @@ func openBox(a *Ask) (starter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &box{s, a}, nil
+	return &sandboxStarter{s, a}, nil
 }
 
-func (b *box) start() error {
+func (b *sandboxStarter) start() error {
 	cmd := b.Command(context.Background(), b.ask.Argv[0], b.ask.Argv[1:]...)
 	cmd.Dir, cmd.Env = b.ask.Dir, b.ask.Env
 	return cmd.Run()
 }
 
-func (b *box) close() error { return b.Close() }
+func (b *sandboxStarter) close() error { return b.Close() }

@@ -56,23 +56,23 @@ func openRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
 		return nil, err
 	}
 	if !seen.Mode().IsRegular() {
-		return nil, notRegular(seen.Mode())
+		return nil, notRegularError(seen.Mode())
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		return nil, err
 	}
-	r, err := check(f, seen, limit)
+	r, err := newRegular(f, seen, limit)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return r, nil
 }
 
-// check checks that the opened file is the one that was checked before, and that it is within the
+// newRegular checks that the opened file is the one that was checked before, and that it is within the
 // limit.
-func check(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
-	if err := same(seen, f.Stat); err != nil {
+func newRegular(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
+	if err := checkSameFile(seen, f.Stat); err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
@@ -80,14 +80,16 @@ func check(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, notRegular(info.Mode())
+		return nil, notRegularError(info.Mode())
 	case info.Size() > limit:
 		return nil, &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("it has %d bytes, the limit is %d", info.Size(), limit)}
 	}
 	return &Regular{file: f, left: limit, most: limit, Size: info.Size(), ModTime: info.ModTime(), Links: links(info)}, nil
 }
 
-func notRegular(m fs.FileMode) error { return &Error{Err: ErrNotRegular, Detail: "it is " + what(m)} }
+func notRegularError(m fs.FileMode) error {
+	return &Error{Err: ErrNotRegular, Detail: "it is " + fileTypeText(m)}
+}
 
 // Read implements [io.Reader]. If the file has grown beyond its limit the error is [ErrTooLarge].
 func (r *Regular) Read(p []byte) (int, error) {

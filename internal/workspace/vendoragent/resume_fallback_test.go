@@ -25,8 +25,8 @@ func (s *vendorEnv) transcriptOf(id string) string {
 	return filepath.Join(s.home, ".claude", "projects", "-work", id+".jsonl")
 }
 
-// TestLadder tries each reason to start a new session with the history instead of resuming.
-func TestLadder(t *testing.T) {
+// TestResumeFallbacks tries each reason to start a new session with the history instead of resuming.
+func TestResumeFallbacks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		spoil  func(t *testing.T, s *vendorEnv, file string)
@@ -95,7 +95,7 @@ func TestLadder(t *testing.T) {
 			if has(last, "--resume") || !strings.Contains(last.Text, "<conversation_history>") || !strings.Contains(last.Text, "say one") {
 				t.Errorf("started %+v", last)
 			}
-			if log := s.short("one"); !strings.Contains(log, "resume_failed mapped:2") {
+			if log := s.recordWords("one"); !strings.Contains(log, "resume_failed mapped:2") {
 				t.Errorf("the log has %s", log)
 			}
 			if c.name == "a linked folder" {
@@ -147,7 +147,7 @@ func TestNoRetryAfterOutput(t *testing.T) {
 			if starts := len(s.calls()) - 1; starts != c.starts {
 				t.Errorf("%d starts", starts)
 			}
-			if log := s.short("one"); !strings.HasSuffix(log, "turn.opened "+c.log) {
+			if log := s.recordWords("one"); !strings.HasSuffix(log, "turn.opened "+c.log) {
 				t.Errorf("the log has %s", log)
 			}
 			if b, _ := os.ReadFile(filepath.Join(s.project, "effects")); len(b) > 0 && string(b) != "ran\n" {
@@ -218,7 +218,7 @@ func TestInterrupt(t *testing.T) {
 			t.Error("a process still runs")
 		}
 	}
-	if log := s.short("one"); !strings.HasSuffix(log, "user model.called assistant closed:interrupted") {
+	if log := s.recordWords("one"); !strings.HasSuffix(log, "user model.called assistant closed:interrupted") {
 		t.Errorf("the log has %s", log)
 	}
 	if got := a.turn(t, "say two"); got.res.Reason != event.ReasonCompleted {
@@ -333,8 +333,8 @@ func TestUnknownItemsPreventResume(t *testing.T) {
 	})
 }
 
-// host is a process that is killed during a turn.
-func host() {
+// killedHost is a process that is killed during a turn.
+func killedHost() {
 	dir := os.Getenv("HOLDFAST_TEST_HOST")
 	store, err := sqlite.Open(filepath.Join(dir, "s.db"), nil)
 	if err != nil {

@@ -15,20 +15,20 @@ import (
 	"sync"
 )
 
-// counting is a model server for Anthropic's protocol that answers with a text and counts what it
+// countingServer is a model server for Anthropic's protocol that answers with a text and counts what it
 // receives, separately for each way of running turns: the first part of the path names the way.
 //
 // Caching follows the rules of Anthropic's server. A request may mark positions with cache_control,
 // and everything before a mark is cached. A later request uses the longest cached prefix that ends
 // at one of its own marks, or at one of the twenty blocks before such a mark. Nothing expires, and
 // nothing is too small to be cached.
-type counting struct {
+type countingServer struct {
 	srv    *httptest.Server
 	answer string
 
-	mu     sync.Mutex
-	counts map[string]*counted
-	kept   map[string]map[[32]byte]bool // cached prefixes, for each way of running turns
+	mu       sync.Mutex
+	counts   map[string]*counted
+	prefixes map[string]map[[32]byte]bool // cached prefixes, for each way of running turns
 }
 
 // counted has the totals of several requests.
@@ -43,9 +43,9 @@ func (c counted) minus(o counted) counted {
 	return counted{c.requests - o.requests, c.bytes - o.bytes, c.all - o.all, c.fresh - o.fresh}
 }
 
-// newCounting listens on an address that the containers' proxy can reach: the proxy does not
+// newCountingServer listens on an address that the containers' proxy can reach: the proxy does not
 // connect to this machine's loopback address.
-func newCounting(answer string) (*counting, error) {
+func newCountingServer(answer string) (*countingServer, error) {
 	host, err := externalAddress()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func newCounting(answer string) (*counting, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &counting{answer: answer, counts: map[string]*counted{}, kept: map[string]map[[32]byte]bool{}}
+	c := &countingServer{answer: answer, counts: map[string]*counted{}, prefixes: map[string]map[[32]byte]bool{}}
 	c.srv = &httptest.Server{Listener: l, Config: &http.Server{Handler: c}}
 	c.srv.Start()
 	return c, nil
@@ -72,7 +72,7 @@ func externalAddress() (string, error) {
 }
 
 // countsOf returns the current counts for one way of running turns.
-func (c *counting) countsOf(way string) counted {
+func (c *countingServer) countsOf(way string) counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[way] == nil {
@@ -81,14 +81,14 @@ func (c *counting) countsOf(way string) counted {
 	return *c.counts[way]
 }
 
-func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	way, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if err != nil || r.Method != http.MethodPost || path != "v1/messages" {
 		http.NotFound(w, r)
 		return
 	}
-	var ask asked
+	var ask countedRequest
 	if err := json.Unmarshal(body, &ask); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -117,8 +117,8 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked is the part of a request that is counted.
-type asked struct {
+// countedRequest is the part of a request that is counted.
+type countedRequest struct {
 	Model    string            `json:"model"`
 	Stream   bool              `json:"stream"`
 	Tools    []json.RawMessage `json:"tools"`
@@ -136,7 +136,7 @@ type block struct {
 }
 
 // blocks returns the parts of a request that a model reads, in the order in which they are cached.
-func (a *asked) blocks() []block {
+func (a *countedRequest) blocks() []block {
 	var list []block
 	for _, t := range a.Tools {
 		list = append(list, blocksOf("tool", t)...)
@@ -180,11 +180,11 @@ type usage struct {
 const lookBack = 20
 
 // count counts a request, and caches its marked prefixes.
-func (c *counting) count(way string, a *asked, size int) usage {
+func (c *countingServer) count(way string, a *countedRequest, size int) usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[way] == nil {
-		c.counts[way], c.kept[way] = &counted{}, map[[32]byte]bool{}
+		c.counts[way], c.prefixes[way] = &counted{}, map[[32]byte]bool{}
 	}
 	all, found, marked := c.find(way, a)
 	u := usage{Read: found, Wrote: max(marked-found, 0), Output: 1}
@@ -196,10 +196,10 @@ func (c *counting) count(way string, a *asked, size int) usage {
 
 // find returns three token counts of a request: all of it, its cached prefix, and its marked
 // prefix.
-func (c *counting) find(way string, a *asked) (all, found, marked int) {
+func (c *countingServer) find(way string, a *countedRequest) (all, found, marked int) {
 	var prefix bytes.Buffer
 	prefix.WriteString(a.Model)
-	kept, list := c.kept[way], a.blocks()
+	kept, list := c.prefixes[way], a.blocks()
 	sums, sizes := make([][32]byte, len(list)), make([]int, len(list))
 	for i, b := range list {
 		sums[i] = sha256.Sum256(append(prefix.Bytes(), b.text...))

@@ -35,7 +35,7 @@ func TestCodex(t *testing.T) {
 			o.Sessions = session.New(memory.New(), nil)
 			g, err := vendoragent.New(vendoragent.Options{
 				Vendor: codex.Driver{}, Sessions: o.Sessions, Workspace: "blog", WorkspaceID: "w1",
-				Places: vendoragent.PathMap{Work: "/work", Home: "/home/agent", All: []vendoragent.PathMapping{{Host: o.Permissions.Config.Folders[0], Inside: "/work"}}},
+				PathMap: vendoragent.PathMap{Work: "/work", Home: "/home/agent", All: []vendoragent.PathMapping{{Host: o.Permissions.Config.Folders[0], Inside: "/work"}}},
 				Start: func(context.Context, vendoragent.Spec) (vendoragent.Process, error) {
 					return recordedProcess{vendortest.Replay(t, "../codex/testdata/"+file+".wire")}, nil
 				},

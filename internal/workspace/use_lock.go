@@ -20,10 +20,10 @@ func openPlain(dir *os.Root, name string) (*os.File, error) {
 	}
 	seen, err := dir.Lstat(name)
 	if err == nil && !seen.Mode().IsRegular() {
-		err = &Error{Op: "open", Path: dir.Name() + "/" + name, Err: ErrNotRegular, Detail: what(seen.Mode())}
+		err = &Error{Op: "open", Path: dir.Name() + "/" + name, Err: ErrNotRegular, Detail: fileTypeText(seen.Mode())}
 	}
 	if err == nil {
-		err = same(seen, func() (fs.FileInfo, error) { return f.Stat() })
+		err = checkSameFile(seen, func() (fs.FileInfo, error) { return f.Stat() })
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -84,9 +84,9 @@ func testImage(t testing.TB, e *engine.Engine, added string, changes ...string) 
 	return ref
 }
 
-// spaces returns the workspaces of a new home with the test engine. Their containers are removed when the test
+// newWorkspaces returns the workspaces of a new home with the test engine. Their containers are removed when the test
 // ends.
-func spaces(t testing.TB, e *engine.Engine, home string) *Workspaces {
+func newWorkspaces(t testing.TB, e *engine.Engine, home string) *Workspaces {
 	t.Helper()
 	w, err := New(home, &Options{Engine: e})
 	if err != nil {
@@ -109,8 +109,8 @@ func sweepContainers(t testing.TB, w *Workspaces, e *engine.Engine) {
 	}
 }
 
-// space creates a workspace with small limits.
-func space(t testing.TB, w *Workspaces, slug, image string) *Settings {
+// createSmall creates a workspace with small limits.
+func createSmall(t testing.TB, w *Workspaces, slug, image string) *Settings {
 	t.Helper()
 	s, err := w.Create(t.Context(), Settings{Slug: slug, Image: image, Limits: Limits{Memory: 256 << 20, PIDs: 256}})
 	if err != nil {
@@ -139,14 +139,14 @@ func hint(err error) string {
 	return ""
 }
 
-// runs is a process in a container that runs until its connection is closed.
-type runs struct {
+// containerProcess is a process in a container that runs until its connection is closed.
+type containerProcess struct {
 	p   *supervisor.Process
 	out *bufio.Reader
 }
 
 // begin starts a verb of the program in a container and waits for its first line.
-func begin(t testing.TB, c *Container, args ...string) *runs {
+func begin(t testing.TB, c *Container, args ...string) *containerProcess {
 	t.Helper()
 	conn, err := c.Dial(t.Context())
 	for end := time.Now().Add(time.Minute); errors.Is(err, supervisor.ErrLost) && time.Now().Before(end); {
@@ -161,7 +161,7 @@ func begin(t testing.TB, c *Container, args ...string) *runs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runs{p: p, out: bufio.NewReader(p.Stdout())}
+	r := &containerProcess{p: p, out: bufio.NewReader(p.Stdout())}
 	if line, err := r.out.ReadString('\n'); err != nil {
 		t.Fatalf("%q, %v: %s", line, err, p.Stderr())
 	}
@@ -169,7 +169,7 @@ func begin(t testing.TB, c *Container, args ...string) *runs {
 }
 
 // finish closes its input and waits for its end.
-func (r *runs) finish(t testing.TB) supervisor.Exit {
+func (r *containerProcess) finish(t testing.TB) supervisor.Exit {
 	t.Helper()
 	_ = r.p.Stdin().Close()
 	exit, err := r.p.Wait(t.Context())

@@ -32,7 +32,7 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	watch := &hookPrinter{}
-	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.finish})
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.wrap})
 	if err != nil {
 		return err
 	}

@@ -25,12 +25,12 @@ const (
 	labelEphemeral = "dev.holdfast.ephemeral"    // id of an ephemeral container; its folder has the same name
 )
 
-// layout is the version of the rules by which this package derives a container from settings.
-const layout = 1
+// layoutVersion is the version of the rules by which this package derives a container from settings.
+const layoutVersion = 1
 
 // homeHash identifies a HOLDFAST_HOME.
 func (w *Workspaces) homeHash() string {
-	sum := sha256.Sum256([]byte(resolved(w.home)))
+	sum := sha256.Sum256([]byte(resolveLinks(w.home)))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -39,12 +39,12 @@ func (w *Workspaces) containerName(slug string) string {
 	return "holdfast-" + w.homeHash()[:8] + "-" + slug
 }
 
-// places has the host folders that a container gets in addition to those in the settings. An empty
+// hostFolders has the host folders that a container gets in addition to those in the settings. An empty
 // home means a home in memory.
-type places struct{ home, run, project string }
+type hostFolders struct{ home, run, project string }
 
 // spec returns the specification of a workspace's container.
-func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info) engine.Spec {
+func (w *Workspaces) spec(s *Settings, at hostFolders, image string, info engine.Info) engine.Spec {
 	uid, gid := agentUser()
 	spec := engine.Spec{
 		Name:     w.containerName(s.Slug),
@@ -59,7 +59,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 			{Source: at.project, Target: WorkFolder},
 			{Source: at.run, Target: supervisor.Folder},
 		},
-		Tmpfs:    temporary(uid, gid, int64(s.Limits.Memory)/2, "/tmp", "/var/tmp"),
+		Tmpfs:    tmpfsMounts(uid, gid, int64(s.Limits.Memory)/2, "/tmp", "/var/tmp"),
 		Memory:   int64(s.Limits.Memory),
 		NanoCPUs: nanoCPUs(s.Limits.CPUs, info.CPUs),
 		PIDs:     s.Limits.PIDs,
@@ -70,7 +70,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 	if at.home != "" {
 		spec.Mounts = append(spec.Mounts, engine.Mount{Source: at.home, Target: homeFolder})
 	} else {
-		spec.Tmpfs = append(spec.Tmpfs, temporary(uid, gid, int64(s.Limits.Memory)/2, homeFolder)...)
+		spec.Tmpfs = append(spec.Tmpfs, tmpfsMounts(uid, gid, int64(s.Limits.Memory)/2, homeFolder)...)
 		spec.Tmpfs[len(spec.Tmpfs)-1].Mode = 0o700
 	}
 	for _, m := range s.Mounts {
@@ -90,13 +90,13 @@ func tmpfsVolumes(spec engine.Spec, s *Settings, volumes []string) engine.Spec {
 		taken := slices.ContainsFunc(spec.Mounts, func(m engine.Mount) bool { return m.Target == v }) ||
 			slices.ContainsFunc(spec.Tmpfs, func(t engine.Tmpfs) bool { return t.Target == v })
 		if !taken && v != "/" {
-			spec.Tmpfs = append(spec.Tmpfs, temporary(uid, gid, int64(s.Limits.Memory)/2, v)...)
+			spec.Tmpfs = append(spec.Tmpfs, tmpfsMounts(uid, gid, int64(s.Limits.Memory)/2, v)...)
 		}
 	}
 	return spec
 }
 
-func temporary(uid, gid int, size int64, folders ...string) []engine.Tmpfs {
+func tmpfsMounts(uid, gid int, size int64, folders ...string) []engine.Tmpfs {
 	var list []engine.Tmpfs
 	for _, f := range folders {
 		list = append(list, engine.Tmpfs{Target: f, Size: size, Mode: fs.ModeSticky | os.ModePerm, UID: uid, GID: gid})
@@ -113,7 +113,7 @@ func configHash(s engine.Spec, n Network) string {
 		Protocol int
 		Spec     engine.Spec
 		Network  Network
-	}{layout, supervisor.Protocol, s, n})
+	}{layoutVersion, supervisor.Protocol, s, n})
 	if err != nil {
 		panic(err) // the value has only strings and numbers, so encoding cannot fail
 	}

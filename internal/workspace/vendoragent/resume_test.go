@@ -44,8 +44,8 @@ func TestGenerations(t *testing.T) {
 		}
 		seen[m.Session] = true
 	}
-	if len(seen) != 5 || strings.Count(s.short("one"), "resume_failed") != 4 {
-		t.Errorf("%d generations: %s", len(seen), s.short("one"))
+	if len(seen) != 5 || strings.Count(s.recordWords("one"), "resume_failed") != 4 {
+		t.Errorf("%d generations: %s", len(seen), s.recordWords("one"))
 	}
 	for _, c := range s.calls() {
 		if has(c, "--resume") == has(c, "--session-id") {

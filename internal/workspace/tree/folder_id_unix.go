@@ -8,23 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place identifies a folder.
-type place struct{ dev, ino uint64 }
+// folderID identifies a folder.
+type folderID struct{ dev, ino uint64 }
 
 // sameMount reports whether two folders are on one file system.
-func (p place) sameMount(o place) bool { return p.dev == o.dev }
+func (p folderID) sameMount(o folderID) bool { return p.dev == o.dev }
 
-func placeOf(fd int) (place, error) {
+func folderIDOf(fd int) (folderID, error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {
-		return place{}, err
+		return folderID{}, err
 	}
-	return place{uint64(s.Dev), uint64(s.Ino)}, nil
+	return folderID{uint64(s.Dev), uint64(s.Ino)}, nil
 }
 
 // unlock gives the owner of a folder permissions on it. It does not follow links.
 func unlock(dir int, name string, mode uint32) error {
-	above, err := placeOf(dir)
+	above, err := folderIDOf(dir)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func TestModelServerDown(t *testing.T) {
 	model := l.Addr().String()
 	_ = l.Close()
 	image := agentImage(t, e)
-	w := spaces(t, e, t.TempDir())
+	w := newWorkspaces(t, e, t.TempDir())
 	if _, err := w.Create(t.Context(), Settings{
 		Slug: "away", Image: image, Agent: AgentSpec{Kind: KindClaude}, Network: Network{Mode: NetworkProxy, Domains: []string{model}},
 		Credentials: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"}, Limits: Limits{Memory: 256 << 20, PIDs: 256},
@@ -130,7 +130,7 @@ func TestModelServerDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	r := turnOf(t, a, "hello")
+	r := runTurn(t, a, "hello")
 	if !errors.Is(r.Err, ErrUnreachable) || !strings.Contains(r.Err.Error(), model) || outcome.Hint(r.Err) == "" {
 		t.Errorf("%+v", r)
 	}
@@ -138,7 +138,7 @@ func TestModelServerDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if r := turnOf(t, a, "hello again"); r.Reason != event.ReasonCompleted {
+	if r := runTurn(t, a, "hello again"); r.Reason != event.ReasonCompleted {
 		t.Errorf("%+v", r)
 	}
 }

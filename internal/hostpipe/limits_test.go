@@ -25,23 +25,23 @@ type limitedClient struct {
 	inside   *session.Sessions
 }
 
-func newBound(t *testing.T, o ServeOptions) *limitedClient {
+func newLimitedClient(t *testing.T, o ServeOptions) *limitedClient {
 	t.Helper()
-	return boundIn(t, memory.New(), o)
+	return limitedClientIn(t, memory.New(), o)
 }
 
-func boundIn(t *testing.T, store session.Store, o ServeOptions) *limitedClient {
+func limitedClientIn(t *testing.T, store session.Store, o ServeOptions) *limitedClient {
 	t.Helper()
-	b, _ := boundTo(t, store, o)
+	b, _ := newLimitedPair(t, store, o)
 	return b
 }
 
-func boundServer(t *testing.T, o ServeOptions) (*limitedClient, *Server) {
+func limitedServer(t *testing.T, o ServeOptions) (*limitedClient, *Server) {
 	t.Helper()
-	return boundTo(t, memory.New(), o)
+	return newLimitedPair(t, memory.New(), o)
 }
 
-func boundTo(t *testing.T, store session.Store, o ServeOptions) (*limitedClient, *Server) {
+func newLimitedPair(t *testing.T, store session.Store, o ServeOptions) (*limitedClient, *Server) {
 	t.Helper()
 	b := &limitedClient{t: t, sessions: session.New(store, nil)}
 	var err error
@@ -99,7 +99,7 @@ func draft(t *testing.T, k session.Kind, payload any) session.Draft {
 
 // Records written inside are in the host's log, under the host's lease.
 func TestWriteUnderHostLease(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	l := b.open()
 	if l.Lease().Epoch != b.log.Lease().Epoch || l.Lease().Holder != b.log.Lease().Holder {
 		t.Errorf("inside the lease is %+v", l.Lease())
@@ -134,7 +134,7 @@ func TestWriteUnderHostLease(t *testing.T) {
 
 // Access to other sessions is refused.
 func TestOtherSessionsAreRefused(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	b.other("x", session.Opened{})
 	b.other("s.child", session.Opened{}) // the ID of a child is not sufficient
 	b.other("mine", session.Opened{Owner: "s"})
@@ -203,7 +203,7 @@ func forge(b *limitedClient, id string, k session.Kind, payload any) error {
 }
 
 func TestChildren(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	for _, tt := range []struct {
 		name   string
 		opened session.Opened
@@ -310,7 +310,7 @@ func TestForgedRecords(t *testing.T) {
 		{"a redaction", record.KindRedacted, record.Redacted{Seqs: []int64{1}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBound(t, ServeOptions{})
+			b := newLimitedClient(t, ServeOptions{})
 			err := forge(b, "s", tt.kind, tt.payload)
 			if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, ErrRefused) {
 				t.Errorf("%v", err)
@@ -321,7 +321,7 @@ func TestForgedRecords(t *testing.T) {
 
 // A grant that follows from a user's answer is accepted; a wider one is refused.
 func TestGrantsOfAnswers(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	q := approval.Request{
 		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Request{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest,
@@ -351,7 +351,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 
 // Invalid records are refused before the store gets them.
 func TestRecordsRefused(t *testing.T) {
-	b := newBound(t, ServeOptions{})
+	b := newLimitedClient(t, ServeOptions{})
 	m, err := b.sessions.Get(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)

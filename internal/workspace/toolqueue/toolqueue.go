@@ -42,13 +42,13 @@ type Use struct {
 	permissions int
 	order       int
 	open        atomic.Int32 // number of undecided permission requests for the use
-	refused     atomic.Bool
+	denied      atomic.Bool
 }
 
 type state uint8
 
 const (
-	held      state = iota // nothing was emitted for it
+	pending   state = iota // nothing was emitted for it
 	announced              // the sink has received the item
 	ended                  // and its result
 	absorbed               // part of another use, under which it was decided
@@ -65,9 +65,9 @@ type Turn struct {
 	announced map[string]bool
 	notices   int
 
-	waiting   sync.WaitGroup
-	mu        sync.Mutex
-	questions map[string]context.CancelFunc
+	waiting  sync.WaitGroup
+	mu       sync.Mutex
+	requests map[string]context.CancelFunc
 }
 
 // New returns the tool queue of one turn.
@@ -75,7 +75,7 @@ func New(ctx context.Context, s vendor.Sink) *Turn {
 	ctx, stop := context.WithCancel(ctx)
 	return &Turn{
 		sink: s, ctx: ctx, stop: stop,
-		uses: map[string]*Use{}, announced: map[string]bool{}, questions: map[string]context.CancelFunc{},
+		uses: map[string]*Use{}, announced: map[string]bool{}, requests: map[string]context.CancelFunc{},
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *Turn) Find(fits func(*Use) bool) *Use {
 }
 
 // IsPending reports whether nothing was emitted for a use yet.
-func (u *Use) IsPending() bool { return u.state == held }
+func (u *Use) IsPending() bool { return u.state == pending }
 
 // Ended reports whether a use already has its result, or needs none.
 func (u *Use) Ended() bool { return u.state >= ended }
@@ -211,7 +211,7 @@ func (s *Turn) Ask(request string, p vendor.Permission, reply func(vendor.Answer
 		p.Parent = u.ID
 		p.Use = u.ID + "/" + strconv.Itoa(u.permissions)
 	}
-	s.question(request, p, u, reply)
+	s.requestDecision(request, p, u, reply)
 	return nil
 }
 
@@ -224,13 +224,13 @@ func (s *Turn) parentUse(u *Use) *Use {
 	return s.running()
 }
 
-func (s *Turn) question(request string, p vendor.Permission, u *Use, reply func(vendor.Answer)) {
+func (s *Turn) requestDecision(request string, p vendor.Permission, u *Use, reply func(vendor.Answer)) {
 	if u != nil {
 		u.open.Add(1)
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	s.mu.Lock()
-	s.questions[request] = stop
+	s.requests[request] = stop
 	s.mu.Unlock()
 	s.waiting.Go(func() {
 		defer stop()
@@ -245,10 +245,10 @@ func (s *Turn) question(request string, p vendor.Permission, u *Use, reply func(
 			a = vendor.Answer{Message: err.Error()}
 		}
 		s.mu.Lock()
-		delete(s.questions, request)
+		delete(s.requests, request)
 		s.mu.Unlock()
 		if u != nil && p.Use == u.ID && !a.Allow {
-			u.refused.Store(true)
+			u.denied.Store(true)
 		}
 		reply(a)
 	})
@@ -258,9 +258,9 @@ func (s *Turn) question(request string, p vendor.Permission, u *Use, reply func(
 func (s *Turn) Withdraw(request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stop := s.questions[request]; stop != nil {
+	if stop := s.requests[request]; stop != nil {
 		stop()
-		delete(s.questions, request)
+		delete(s.requests, request)
 	}
 }
 
@@ -289,7 +289,7 @@ func (s *Turn) Advance(sofar func(*Use) string) error {
 		if u.state != announced || !u.settled {
 			continue
 		}
-		if u.refused.Load() { // it never ran, and the denial was already reported
+		if u.denied.Load() { // it never ran, and the denial was already reported
 			u.state = ended
 			continue
 		}

@@ -32,7 +32,7 @@ type limits struct {
 	bytes                    int64
 }
 
-func newBounds(sessions *session.Sessions, id string) *limits {
+func newLimits(sessions *session.Sessions, id string) *limits {
 	return &limits{sessions: sessions, session: id, heads: map[string]logHead{}, ids: map[string]map[string]int64{}}
 }
 
@@ -75,9 +75,9 @@ func (b *limits) owned(ctx context.Context, m *session.Meta) (bool, error) {
 	return false, nil
 }
 
-// writable refuses a session that is neither the process's own nor owned by it. It accepts an id
+// checkWritable refuses a session that is neither the process's own nor owned by it. It accepts an id
 // without a session, because the process may create that session.
-func (b *limits) writable(ctx context.Context, id string) error {
+func (b *limits) checkWritable(ctx context.Context, id string) error {
 	if id == b.session {
 		return nil
 	}
@@ -85,10 +85,10 @@ func (b *limits) writable(ctx context.Context, id string) error {
 	if err != nil || m == nil {
 		return err
 	}
-	return b.check(ctx, m, "use")
+	return b.checkOwned(ctx, m, "use")
 }
 
-func (b *limits) check(ctx context.Context, m *session.Meta, op string) error {
+func (b *limits) checkOwned(ctx context.Context, m *session.Meta, op string) error {
 	owned, err := b.owned(ctx, m)
 	if err == nil && !owned {
 		err = refused(op, m.ID, "it belongs to another session")
@@ -96,8 +96,8 @@ func (b *limits) check(ctx context.Context, m *session.Meta, op string) error {
 	return err
 }
 
-// readable limits a range to the part of a session that the process may read.
-func (b *limits) readable(ctx context.Context, id string, r session.Range) (session.Range, error) {
+// readableRange limits a range to the part of a session that the process may read.
+func (b *limits) readableRange(ctx context.Context, id string, r session.Range) (session.Range, error) {
 	if id == b.session {
 		return r, nil
 	}
@@ -111,7 +111,7 @@ func (b *limits) readable(ctx context.Context, id string, r session.Range) (sess
 	if owned, err := b.owned(ctx, m); err != nil || owned {
 		return r, err
 	}
-	until, err := b.base(ctx, id)
+	until, err := b.sharedSeq(ctx, id)
 	if err != nil {
 		return r, err
 	}
@@ -124,9 +124,9 @@ func (b *limits) readable(ctx context.Context, id string, r session.Range) (sess
 	return r, nil
 }
 
-// base returns the last seq that the process's session shares with another session because of
+// sharedSeq returns the last seq that the process's session shares with another session because of
 // forks, or 0 if it shares none.
-func (b *limits) base(ctx context.Context, id string) (int64, error) {
+func (b *limits) sharedSeq(ctx context.Context, id string) (int64, error) {
 	m, err := b.meta(ctx, b.session)
 	var until int64
 	for range maxForks {
@@ -147,8 +147,8 @@ func (b *limits) base(ctx context.Context, id string) (int64, error) {
 // maxForks is the maximum number of parents that base follows.
 const maxForks = 1024
 
-// listable refuses a query for sessions that the process may not read.
-func (b *limits) listable(ctx context.Context, q *session.Query) error {
+// checkQuery refuses a query for sessions that the process may not read.
+func (b *limits) checkQuery(ctx context.Context, q *session.Query) error {
 	if q.ID == "" {
 		if q.Owner == b.session {
 			return nil
@@ -165,15 +165,15 @@ func (b *limits) listable(ctx context.Context, q *session.Query) error {
 	if owned, err := b.owned(ctx, m); err != nil || owned {
 		return err
 	}
-	until, err := b.base(ctx, q.ID)
+	until, err := b.sharedSeq(ctx, q.ID)
 	if err == nil && until == 0 {
 		err = refused(opList, q.ID, "it belongs to another session")
 	}
 	return err
 }
 
-// admit refuses a batch that the process may not append. The records come from an untrusted process.
-func (b *limits) admit(ctx context.Context, id string, batch session.Batch) error {
+// checkBatch refuses a batch that the process may not append. The records come from an untrusted process.
+func (b *limits) checkBatch(ctx context.Context, id string, batch session.Batch) error {
 	if len(batch.Records) == 0 {
 		return nil // the store reports it
 	}
@@ -191,12 +191,12 @@ func (b *limits) admit(ctx context.Context, id string, batch session.Batch) erro
 	}
 	for i := range batch.Records {
 		if r := &batch.Records[i]; i > 0 || r.Kind != record.KindOpened {
-			if err := b.mayWrite(ctx, id, r); err != nil {
+			if err := b.checkKind(ctx, id, r); err != nil {
 				return err
 			}
 		}
 	}
-	return b.spend(id, batch.Records)
+	return b.countRecords(id, batch.Records)
 }
 
 // checkFollowsHead refuses a record that does not follow the log's head. It accepts a record whose
@@ -214,7 +214,7 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 			return &session.Error{Op: "append", Session: id, Err: session.ErrNotFound}
 		}
 		if id != b.session {
-			if err := b.check(ctx, m, "append"); err != nil {
+			if err := b.checkOwned(ctx, m, "append"); err != nil {
 				return err
 			}
 		}
@@ -229,17 +229,17 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 	return nil
 }
 
-// unconfirmed discards what is known about a log after a failed append, because the batch may have
+// forgetHead discards what is known about a log after a failed append, because the batch may have
 // been written.
-func (b *limits) unconfirmed(id string) {
+func (b *limits) forgetHead(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.heads, id)
 	delete(b.ids, id)
 }
 
-// appended stores the new head of a log.
-func (b *limits) appended(id string, last session.Record) {
+// setHead stores the new head of a log.
+func (b *limits) setHead(id string, last session.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.heads) > 2*maxLeases {
@@ -270,7 +270,7 @@ func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Reco
 		return refused("open", id, "only the host can fork a session")
 	}
 	owner := &session.Meta{ID: id, Owner: o.Owner}
-	if err := b.check(ctx, owner, "open"); err != nil {
+	if err := b.checkOwned(ctx, owner, "open"); err != nil {
 		return err
 	}
 	m, err := b.meta(ctx, b.session)
@@ -285,7 +285,7 @@ func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Reco
 		return refused("open", id, fmt.Sprintf("its record names project %q", o.Project))
 	case o.User != "":
 		return refused("open", id, fmt.Sprintf("its record names user %q", o.User))
-	case o.Created.Before(now.Add(-drift)) || o.Created.After(now.Add(drift)):
+	case o.Created.Before(now.Add(-maxClockDrift)) || o.Created.After(now.Add(maxClockDrift)):
 		return refused("open", id, "its record has another creation time")
 	}
 	return nil

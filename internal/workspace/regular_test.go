@@ -20,7 +20,7 @@ func openRoot(t *testing.T, dir string) *os.Root {
 }
 
 func TestOpenRegular(t *testing.T) {
-	dir, to := t.TempDir(), outside(t)
+	dir, to := t.TempDir(), outsideFolder(t)
 	okay(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
 	okay(t, os.WriteFile(filepath.Join(dir, "a", "b", "file"), []byte("hello"), 0o600))
 	okay(t, os.WriteFile(filepath.Join(dir, "a", "x\ny\xff"), []byte("odd"), 0o600))
@@ -88,7 +88,7 @@ func TestRegularGrows(t *testing.T) {
 
 // Replacing the file or a folder by a link while it is opened has no effect.
 func TestOpenRegularRacing(t *testing.T) {
-	dir, to := t.TempDir(), outside(t)
+	dir, to := t.TempDir(), outsideFolder(t)
 	okay(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o700))
 	okay(t, os.WriteFile(filepath.Join(dir, "sub", "file"), []byte("inside"), 0o600))
 	stop, ended := make(chan struct{}), make(chan struct{})

@@ -28,8 +28,8 @@ type npmAgent struct {
 	// pinned are the digests of the package of the tested version, by processor in Go's notation.
 	// For other versions the digest comes from npm.
 	pinned map[string]string
-	// place returns the path below /opt/NAME for a file of the package, or "" to omit the file.
-	place   func(name string) string
+	// target returns the path below /opt/NAME for a file of the package, or "" to omit the file.
+	target  func(name string) string
 	program string // path below /opt/NAME; /usr/local/bin/NAME is a link to it
 	env     []string
 }
@@ -46,7 +46,7 @@ var npmAgents = []npmAgent{{
 		"amd64": "sha512-rIlKmrY0QMyHgPRX/MYWNj039vbypICvI9jVe3rs9Xy2RnNklySjyPxqh62QadznzoftEO23uYQ1tFePcQ//bg==",
 		"arm64": "sha512-sx6SoGj3MNR5CV+YDkNtbLHXa1tn3G8qcYFgm1gnvOi9ODQUKbhiPfankJfkTMDVekOvnKJhm6i9hGFIPzp7cQ==",
 	},
-	place: func(name string) string {
+	target: func(name string) string {
 		if name == "claude" || name == "LICENSE.md" {
 			return name
 		}
@@ -64,7 +64,7 @@ var npmAgents = []npmAgent{{
 		"amd64": "sha512-o05NyAOCDygSPRo1yinzxvkRSdmsZyBD9E7mbpmjRanSfM8lypqWtQgEo4XfNkwhuCR2aFu8mlGOsQGFXVbVww==",
 		"arm64": "sha512-NZ/DaQUpcQmxmqee7Z9uC1rzw3GhSbooawcaTe1LN5Yk+WlinUKGdTXJgClRT/9ogQEEM9TWxYzvxPfj5G/xFg==",
 	},
-	place: func(name string) string {
+	target: func(name string) string {
 		rest, ok := strings.CutPrefix(name, "vendor/")
 		_, rest, below := strings.Cut(rest, "/")
 		if !ok || !below || strings.HasPrefix(rest, "codex-resources/voice/") { // a container has no use for voice
@@ -81,8 +81,8 @@ var nodeCPU = map[string]string{"amd64": "x64", "arm64": "arm64"}
 // The version becomes part of a package name for npm and must not contain anything else.
 var versionPattern = lazyregexp.Must(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?\z`)
 
-// parseTools parses the agents of a [Spec], sorted by name.
-func parseTools(with []string) ([]npmAgent, error) {
+// parseAgents parses the agents of a [Spec], sorted by name.
+func parseAgents(with []string) ([]npmAgent, error) {
 	var out []npmAgent
 	for _, text := range with {
 		name, version, named := strings.Cut(text, "@")
@@ -118,10 +118,10 @@ func (b *build) packageFile(t *npmAgent) string {
 	return filepath.Join(b.spec.Packages, PackageFile(t.name, t.version, b.arch))
 }
 
-// getTools downloads the missing packages.
-func (b *build) getTools(ctx context.Context) error {
-	for i := range b.tools {
-		t := &b.tools[i]
+// downloadAgents downloads the missing packages.
+func (b *build) downloadAgents(ctx context.Context) error {
+	for i := range b.agents {
+		t := &b.agents[i]
 		file := b.packageFile(t)
 		_, err := os.Lstat(file)
 		if errors.Is(err, os.ErrNotExist) {
@@ -164,13 +164,13 @@ func (t *npmAgent) check(file, arch string) error {
 // maxUnpacked is the maximum unpacked size of a package in bytes.
 const maxUnpacked = 4 << 30
 
-// putTools writes the agents' files below a folder of the build context.
-func (b *build) putTools(t *tar.Writer, below string) error {
+// writeAgents writes the agents' files below a folder of the build context.
+func (b *build) writeAgents(t *tar.Writer, below string) error {
 	above := []file{folder("opt", 0o755), folder("usr", 0o755), folder("usr/local", 0o755), folder("usr/local/bin", 0o755)}
-	for i := range b.tools {
-		name := b.tools[i].name
+	for i := range b.agents {
+		name := b.agents[i].name
 		above = append(above, folder("opt/"+name, 0o755), file{
-			name: "usr/local/bin/" + name, typ: tar.TypeSymlink, mode: 0o777, link: "/opt/" + name + "/" + b.tools[i].program,
+			name: "usr/local/bin/" + name, typ: tar.TypeSymlink, mode: 0o777, link: "/opt/" + name + "/" + b.agents[i].program,
 		})
 	}
 	for i := range above {
@@ -178,15 +178,15 @@ func (b *build) putTools(t *tar.Writer, below string) error {
 			return err
 		}
 	}
-	for i := range b.tools {
-		if err := b.putTool(t, &b.tools[i], below); err != nil {
+	for i := range b.agents {
+		if err := b.writeAgent(t, &b.agents[i], below); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *build) putTool(t *tar.Writer, l *npmAgent, below string) error {
+func (b *build) writeAgent(t *tar.Writer, l *npmAgent, below string) error {
 	name := b.packageFile(l)
 	f, err := os.Open(name)
 	if err != nil {
@@ -195,12 +195,12 @@ func (b *build) putTool(t *tar.Writer, l *npmAgent, below string) error {
 	defer f.Close()
 	found, made := false, map[string]bool{".": true}
 	err = unpack(f, func(name string, mode, size int64, body io.Reader) error {
-		at := l.place(name)
+		at := l.target(name)
 		if at == "" {
 			return nil
 		}
 		found = found || at == l.program
-		if err := putFolders(t, path.Join(below, "opt", l.name), path.Dir(at), made); err != nil {
+		if err := writeFolders(t, path.Join(below, "opt", l.name), path.Dir(at), made); err != nil {
 			return err
 		}
 		if err := t.WriteHeader(&tar.Header{
@@ -217,14 +217,14 @@ func (b *build) putTool(t *tar.Writer, l *npmAgent, below string) error {
 	return err
 }
 
-// putFolders writes a folder and the parents that are missing, because an engine would create them
+// writeFolders writes a folder and the parents that are missing, because an engine would create them
 // with the current time.
-func putFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
+func writeFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
 	if made[dir] {
 		return nil
 	}
 	made[dir] = true
-	if err := putFolders(t, below, path.Dir(dir), made); err != nil {
+	if err := writeFolders(t, below, path.Dir(dir), made); err != nil {
 		return err
 	}
 	f := folder(dir, 0o755)

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-func TestParseTools(t *testing.T) {
+func TestParseAgents(t *testing.T) {
 	for with, want := range map[string]string{
 		"codex claude":              "claude@2.1.197 codex@0.169.0",
 		"claude@2.1.197":            "claude@2.1.197",
@@ -33,7 +33,7 @@ func TestParseTools(t *testing.T) {
 		if with == "" {
 			list = nil
 		}
-		got, err := parseTools(list)
+		got, err := parseAgents(list)
 		var names []string
 		for _, l := range got {
 			names = append(names, l.name+"@"+l.version)
@@ -140,8 +140,8 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// agents puts packages of both agents into a folder.
-func agents(t testing.TB, dir, arch string) {
+// writePackages puts packages of both agents into a folder.
+func writePackages(t testing.TB, dir, arch string) {
 	t.Helper()
 	for name, content := range map[string][]byte{
 		PackageFile("claude", "9.9.9", arch): packed(t, entry{name: "package/claude", mode: 0o755, body: "claude"}, entry{name: "package/README.md", body: "text"}),
@@ -157,13 +157,13 @@ func agents(t testing.TB, dir, arch string) {
 // The builder gets the agents, the program, and the commands that start them.
 func TestContext(t *testing.T) {
 	b := &build{arch: "amd64", program: &binary{path: "/dev/null"}, spec: Spec{Variant: Debian, Tag: "a/b:1", Packages: t.TempDir()}}
-	agents(t, b.spec.Packages, b.arch)
+	writePackages(t, b.spec.Packages, b.arch)
 	var err error
-	if b.tools, err = parseTools([]string{"codex@9.9.9", "claude@9.9.9"}); err != nil {
+	if b.agents, err = parseAgents([]string{"codex@9.9.9", "claude@9.9.9"}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := b.context(&out, "sha256:abc", map[string]string{"two": "2", labelImage: "a/b:1"}); err != nil {
+	if err := b.writeContext(&out, "sha256:abc", map[string]string{"two": "2", labelImage: "a/b:1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `5 755 0:0 tools/opt/
@@ -200,23 +200,23 @@ func TestContext(t *testing.T) {
 	if err := os.WriteFile(at, packed(t, entry{name: "package/other"}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.context(io.Discard, "a", b.labels("a")); !errors.Is(err, ErrPackage) {
+	if err := b.writeContext(io.Discard, "a", b.labels("a")); !errors.Is(err, ErrPackage) {
 		t.Error(err)
 	}
 }
 
 // A package with another digest than its expected one is rejected, whoever stored it.
 func TestPackageDigest(t *testing.T) {
-	list, err := parseTools([]string{"claude"})
+	list, err := parseAgents([]string{"claude"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &build{arch: "amd64", tools: list, spec: Spec{Packages: t.TempDir()}}
+	b := &build{arch: "amd64", agents: list, spec: Spec{Packages: t.TempDir()}}
 	at := filepath.Join(b.spec.Packages, PackageFile("claude", "2.1.197", "amd64"))
 	if err := os.WriteFile(at, []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, ok := errors.AsType[*Error](b.getTools(t.Context())); !ok || !errors.Is(f, ErrPackage) || !strings.Contains(f.Error(), "its digest is sha512-") {
+	if f, ok := errors.AsType[*Error](b.downloadAgents(t.Context())); !ok || !errors.Is(f, ErrPackage) || !strings.Contains(f.Error(), "its digest is sha512-") {
 		t.Errorf("%v", f)
 	}
 }
@@ -238,7 +238,7 @@ func TestNpm(t *testing.T) {
 		t.Skip("the stand-in is a shell script")
 	}
 	dir := t.TempDir()
-	agents(t, dir, "amd64")
+	writePackages(t, dir, "amd64")
 	t.Setenv("NPM_PACKAGE", filepath.Join(dir, PackageFile("claude", "9.9.9", "amd64")))
 	path := os.Getenv("PATH")
 	for version, want := range map[string]string{
@@ -256,12 +256,12 @@ func TestNpm(t *testing.T) {
 			}
 			t.Setenv("PATH", dir+":"+path)
 		}
-		list, err := parseTools([]string{"claude@" + version})
+		list, err := parseAgents([]string{"claude@" + version})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		b := &build{arch: "amd64", tools: list, spec: Spec{Packages: t.TempDir()}, lock: &buildLock{dir: t.TempDir()}, progress: func(Progress) {}}
+		b := &build{arch: "amd64", agents: list, spec: Spec{Packages: t.TempDir()}, lock: &buildLock{dir: t.TempDir()}, progress: func(Progress) {}}
 		if version == "9.9.7" {
 			go func() {
 				for ctx.Err() == nil {
@@ -271,9 +271,9 @@ func TestNpm(t *testing.T) {
 				}
 			}()
 		}
-		err = b.getTools(ctx)
+		err = b.downloadAgents(ctx)
 		cancel()
-		_, there := os.Stat(b.packageFile(&b.tools[0]))
+		_, there := os.Stat(b.packageFile(&b.agents[0]))
 		if want == "" && (err != nil || there != nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || there == nil) {
 			t.Errorf("%s: %v, %v", version, err, there)
 		}

@@ -20,9 +20,9 @@ type usage struct {
 	wall, first          time.Duration
 }
 
-// talk runs a conversation with a new process for each turn. Either the session is resumed, or a
+// conversationRun runs a conversation with a new process for each turn. Either the session is resumed, or a
 // new session gets the history as text.
-type talk struct {
+type conversationRun struct {
 	p       *program
 	resume  bool
 	history string
@@ -30,8 +30,8 @@ type talk struct {
 	usage   []usage
 }
 
-// turns runs n turns of each conversation, alternately.
-func turns(ctx context.Context, s *server, talks []*talk, n int) error {
+// runTurns runs n turns of each conversation, alternately.
+func runTurns(ctx context.Context, s *server, talks []*conversationRun, n int) error {
 	for i := range n {
 		for _, t := range talks {
 			if err := t.turn(ctx, s, i); err != nil {
@@ -42,7 +42,7 @@ func turns(ctx context.Context, s *server, talks []*talk, n int) error {
 	return nil
 }
 
-func (t *talk) turn(ctx context.Context, s *server, i int) error {
+func (t *conversationRun) turn(ctx context.Context, s *server, i int) error {
 	ask, answer := textOf(300, 2*i), textOf(300, 2*i+1)
 	prompt := ask
 	if !t.resume && i > 0 {
