@@ -119,7 +119,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	c.sign(req.Header)
+	c.authorize(req.Header)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
@@ -134,8 +134,8 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sign adds the credential.
-func (c *Client) sign(h http.Header) {
+// authorize adds the credential.
+func (c *Client) authorize(h http.Header) {
 	h.Set("User-Agent", "holdfast/"+version.Current().Version)
 	if c.name != "" {
 		h.Set("X-Holdfast-Client", c.name)

@@ -56,7 +56,7 @@ func home(t *testing.T) string {
 func known(more map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/info", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: 1, Store: "memory:", Caller: api.Caller{Name: "ann", AuthMethod: "unix"}})
+		partialAnswer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: 1, Store: "memory:", Caller: api.Caller{Name: "ann", AuthMethod: "unix"}})
 	})
 	for route, h := range more {
 		mux.HandleFunc(route, h)
@@ -64,7 +64,7 @@ func known(more map[string]http.HandlerFunc) http.Handler {
 	return mux
 }
 
-func answer(w http.ResponseWriter, v any) {
+func partialAnswer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }
@@ -95,7 +95,7 @@ func TestDial(t *testing.T) {
 	var token string
 	tcp := httptest.NewServer(known(map[string]http.HandlerFunc{"GET /health": func(w http.ResponseWriter, r *http.Request) {
 		token = r.Header.Get("Authorization")
-		answer(w, api.Health{Status: "ok"})
+		partialAnswer(w, api.Health{Status: "ok"})
 	}}))
 	defer tcp.Close()
 	for name, o := range map[string]*client.Options{
@@ -134,7 +134,7 @@ func TestDialErrors(t *testing.T) {
 	_ = l.Close()
 	other := home(t)
 	onSocket(t, filepath.Join(other, "run", "daemon.sock"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, api.Info{Version: "9", Protocol: 2})
+		partialAnswer(w, api.Info{Version: "9", Protocol: 2})
 	}))
 	shut := home(t)
 	onSocket(t, filepath.Join(shut, "run", "daemon.sock"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -32,8 +32,8 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// idleTimeout is how long a daemon may take to accept a connection.
-const idleTimeout = 10 * time.Second
+// dialTimeout is how long a daemon may take to accept a connection.
+const dialTimeout = 10 * time.Second
 
 // Dial finds the daemon and reads its description. It returns [ErrNoDaemon] if no daemon is
 // running, and an error with a hint if the daemon has a different protocol version. It returns an
@@ -53,7 +53,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	c := &Client{name: opt.Name}
 	var err error
 	if opt.URL != "" {
-		err = c.remote(&opt)
+		err = c.configureRemote(&opt)
 	} else {
 		err = c.dialLocal(ctx, &opt)
 	}
@@ -77,7 +77,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 // dialLocal connects to a unix socket. The connection with which Dial finds the daemon is also used
 // for the first request.
 func (c *Client) dialLocal(ctx context.Context, o *Options) error {
-	path, conn, err := find(ctx, o)
+	path, conn, err := connect(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -101,9 +101,9 @@ func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// find connects to the daemon's socket: the given one, or that of the home folder. If there is no
+// connect connects to the daemon's socket: the given one, or that of the home folder. If there is no
 // socket, this takes two system calls.
-func find(ctx context.Context, o *Options) (path string, conn net.Conn, err error) {
+func connect(ctx context.Context, o *Options) (path string, conn net.Conn, err error) {
 	if o.Socket != "" {
 		conn, err = dialSocket(ctx, o.Socket)
 		return o.Socket, conn, errNoDaemon(err)
@@ -148,7 +148,7 @@ func socketFromInfo(home string) string {
 }
 
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
-	d := net.Dialer{Timeout: idleTimeout}
+	d := net.Dialer{Timeout: dialTimeout}
 	return d.DialContext(ctx, "unix", path)
 }
 
@@ -160,14 +160,14 @@ func errNoDaemon(err error) error {
 	return err
 }
 
-// remote sets up the client for a daemon with a TCP address. A token is only sent over TLS, or to a
+// configureRemote sets up the client for a daemon with a TCP address. A token is only sent over TLS, or to a
 // daemon on this machine.
-func (c *Client) remote(o *Options) error {
+func (c *Client) configureRemote(o *Options) error {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.User != nil {
 		return &api.Problem{Code: "usage", Detail: "invalid daemon address " + o.URL, Advice: "use https://HOST:PORT, or http://127.0.0.1:PORT"}
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		return &api.Problem{Code: "usage", Detail: "refusing to send a token to " + u.Host + " without TLS", Advice: "use https://"}
 	}
 	c.token = o.Token
@@ -178,11 +178,11 @@ func (c *Client) remote(o *Options) error {
 		return &api.Problem{Code: "usage", Detail: "no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; create a token with holdfast daemon token create"}
 	}
 	c.base, c.address = strings.TrimSuffix(u.String(), "/"), u.Host
-	d := net.Dialer{Timeout: idleTimeout}
+	d := net.Dialer{Timeout: dialTimeout}
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext: d.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 16,
-			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: idleTimeout,
+			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: dialTimeout,
 		},
 		CheckRedirect: refuseRedirect,
 	}
@@ -192,7 +192,7 @@ func (c *Client) remote(o *Options) error {
 // refuseRedirect rejects redirects: a daemon sends none, and the token must not be sent elsewhere.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

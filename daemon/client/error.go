@@ -44,8 +44,8 @@ func (e *versionError) Hint() string {
 	return "restart the daemon with this program (holdfast daemon stop), or do not use it: --no-daemon"
 }
 
-// fatal reports whether the request would fail again if it were repeated.
-func fatal(err error) bool {
+// isFatal reports whether the request would fail again if it were repeated.
+func isFatal(err error) bool {
 	p, ok := errors.AsType[*api.Problem](err)
 	return ok && p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests && p.Status != http.StatusRequestTimeout
 }

@@ -62,7 +62,7 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 			case ctx.Err() != nil:
 				yield(nil, context.Cause(ctx))
 				return
-			case fatal(err):
+			case isFatal(err):
 				yield(nil, err)
 				return
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// script serves a daemon's stream with this text on each connection, in order; the last connection
+// serveStreams serves a daemon's stream with this text on each connection, in order; the last connection
 // stays open until the client disconnects.
-func script(t *testing.T, connections ...string) (c *client.Client, from *[]string) {
+func serveStreams(t *testing.T, connections ...string) (c *client.Client, from *[]string) {
 	t.Helper()
 	dir := home(t)
 	n := 0
@@ -85,7 +85,7 @@ func until(t *testing.T, c *client.Client, after int64, last string) (events []s
 // A broken connection is replaced after the last record: no record is repeated or missing,
 // including the records of a relay.
 func TestEvents(t *testing.T) {
-	c, from := script(t,
+	c, from := serveStreams(t,
 		": hello\nretry: 500\n\n"+record(1, false, "a")+delta+"event: caught_up\ndata: {\"seq\":1}\n\n"+record(2, true, "b1")+record(2, true, "b2"),
 		record(2, true, "b1")+record(2, true, "b2")+record(2, true, "b3")+"event: from the future\ndata: {}\n\n"+"event: shutdown\ndata: {}\n\n",
 		record(2, true, "b1")+record(2, true, "b2")+record(2, true, "b3")+record(2, false, "b4")+"id: 3\n\n"+"event: record\r\ndata: {\"seq\":4,\r\ndata: \"id\":\"torn",
@@ -170,7 +170,7 @@ func TestEventsEnd(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d events", n)
 	}
-	gone, _ := script(t, "event: deleted\ndata: {}\n\n")
+	gone, _ := serveStreams(t, "event: deleted\ndata: {}\n\n")
 	for e, err := range gone.Events(t.Context(), "s", 0) {
 		if err != nil || !e.Deleted {
 			t.Errorf("%v, %v", e, err)

@@ -14,11 +14,11 @@ import (
 // deltas may be lost.
 type eventReader struct {
 	state   recordevents.Reader
-	answers map[string]*answer // by agent
+	answers map[string]*partialAnswer // by agent
 }
 
-// answer is the text of a model answer in progress.
-type answer struct {
+// partialAnswer is the text of a model answer in progress.
+type partialAnswer struct {
 	whole bool            // no piece was lost so far
 	text  strings.Builder // the yielded part
 }
@@ -61,9 +61,9 @@ func (r *eventReader) delta(agent string, e event.Event) bool {
 	a := r.answers[agent]
 	if a == nil {
 		if r.answers == nil {
-			r.answers = map[string]*answer{}
+			r.answers = map[string]*partialAnswer{}
 		}
-		a = new(answer)
+		a = new(partialAnswer)
 		r.answers[agent] = a
 	}
 	switch e := e.(type) {

@@ -23,7 +23,7 @@ type fakeDaemon struct {
 	errs []error
 }
 
-func newRoutes() *fakeDaemon {
+func newFakeDaemon() *fakeDaemon {
 	r := &fakeDaemon{mux: http.NewServeMux()}
 	for _, route := range routes.Routes() {
 		r.mux.HandleFunc(route.Key(), func(w http.ResponseWriter, q *http.Request) {
@@ -63,7 +63,7 @@ func (r *fakeDaemon) RoundTrip(q *http.Request) (*http.Response, error) {
 // Every method of the client sends a request of the route table, with a query and a body that the
 // daemon accepts.
 func TestMethodsMatchRoutes(t *testing.T) {
-	r := newRoutes()
+	r := newFakeDaemon()
 	c := &Client{http: &http.Client{Transport: r}, base: "http://holdfast", address: "here"}
 	v := reflect.ValueOf(c)
 	sent := 0

@@ -50,7 +50,7 @@ func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (
 	if start {
 		switch _, err := c.Session(ctx, spec.Session.ID); {
 		case err == nil: // CreateRun continues the run
-			return c.handle(spec.Session.ID, func(ctx context.Context) error {
+			return c.newRun(spec.Session.ID, func(ctx context.Context) error {
 				_, err := c.CreateRun(ctx, request)
 				return err
 			}), nil
@@ -63,13 +63,13 @@ func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (
 	if err != nil {
 		return nil, err
 	}
-	return c.handle(info.RunID, func(ctx context.Context) error {
+	return c.newRun(info.RunID, func(ctx context.Context) error {
 		_, err := c.StartRun(ctx, info.RunID, spec.Prompt)
 		return err
 	}), nil
 }
 
-func (c *Client) handle(id string, begin func(context.Context) error) *Run {
+func (c *Client) newRun(id string, begin func(context.Context) error) *Run {
 	return &Run{c: c, id: id, begin: begin}
 }
 
@@ -111,7 +111,7 @@ func (c *Client) Resume(ctx context.Context, id, prompt string) (*Run, error) {
 	if _, err := c.ContinueRun(ctx, id, prompt); err != nil {
 		return nil, err
 	}
-	return c.handle(id, nil), nil
+	return c.newRun(id, nil), nil
 }
 
 // Fork forks the session with this id and starts a run of the fork; the original session stays
@@ -135,7 +135,7 @@ func (c *Client) Attach(ctx context.Context, id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.handle(s.ID, nil), nil
+	return c.newRun(s.ID, nil), nil
 }
 
 // ID returns the id of the run's session.

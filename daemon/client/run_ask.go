@@ -10,17 +10,17 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// questionQueue passes the approvals of a run one at a time to the ask function of this program.
+// approvalQueue passes the approvals of a run one at a time to the ask function of this program.
 // The first answer from any client is final.
-type questionQueue struct {
+type approvalQueue struct {
 	run     *Run
-	asked   map[string]*question // by id
-	waiting []*question          // the ask function has the first request
+	asked   map[string]*pendingApproval // by id
+	waiting []*pendingApproval          // the ask function has the first request
 	answers chan localAnswer
 }
 
-// question is an approval request of the run.
-type question struct {
+// pendingApproval is an approval request of the run.
+type pendingApproval struct {
 	approval.Request
 	resolved bool
 	answered bool               // by this program
@@ -30,19 +30,19 @@ type question struct {
 
 // localAnswer is this program's answer to an approval.
 type localAnswer struct {
-	q   *question
+	q   *pendingApproval
 	ans approval.Answer
 	err error
 }
 
-func newAsking(r *Run) *questionQueue {
-	return &questionQueue{run: r, asked: map[string]*question{}, answers: make(chan localAnswer)}
+func newApprovalQueue(r *Run) *approvalQueue {
+	return &approvalQueue{run: r, asked: map[string]*pendingApproval{}, answers: make(chan localAnswer)}
 }
 
 // queueAsked queues the approval request of an event, including one of a sub-agent, and returns the
 // event to yield, or nil. Requests in older records are not queued, because some of them are
 // already answered.
-func (a *questionQueue) queueAsked(ctx context.Context, e event.Event, live bool) (event.Event, error) {
+func (a *approvalQueue) queueAsked(ctx context.Context, e event.Event, live bool) (event.Event, error) {
 	switch e := e.(type) {
 	case event.SubagentEvent:
 		of, err := a.queueAsked(ctx, e.Event, live)
@@ -64,11 +64,11 @@ func (a *questionQueue) queueAsked(ctx context.Context, e event.Event, live bool
 }
 
 // add queues an approval request; it returns false if the request was queued before.
-func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
+func (a *approvalQueue) add(ctx context.Context, asked approval.Request) bool {
 	if a.asked[asked.ID] != nil {
 		return false
 	}
-	q := &question{Request: asked}
+	q := &pendingApproval{Request: asked}
 	a.asked[asked.ID] = q
 	a.waiting = append(a.waiting, q)
 	a.next(ctx)
@@ -76,7 +76,7 @@ func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
 }
 
 // next passes the next request to the ask function, unless that is busy.
-func (a *questionQueue) next(ctx context.Context) {
+func (a *approvalQueue) next(ctx context.Context) {
 	if len(a.waiting) == 0 || a.waiting[0].done != nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (a *questionQueue) next(ctx context.Context) {
 }
 
 // drop withdraws a request, and continues with the next one.
-func (a *questionQueue) drop(ctx context.Context, q *question) {
+func (a *approvalQueue) drop(ctx context.Context, q *pendingApproval) {
 	q.end()
 	if i := slices.Index(a.waiting, q); i >= 0 {
 		a.waiting = slices.Delete(a.waiting, i, i+1)
@@ -102,7 +102,7 @@ func (a *questionQueue) drop(ctx context.Context, q *question) {
 	a.next(ctx)
 }
 
-func (q *question) end() {
+func (q *pendingApproval) end() {
 	if q.cancel != nil {
 		q.cancel()
 		<-q.done
@@ -110,7 +110,7 @@ func (q *question) end() {
 }
 
 // close withdraws all requests.
-func (a *questionQueue) close() {
+func (a *approvalQueue) close() {
 	for _, q := range a.waiting {
 		q.end()
 	}
@@ -119,7 +119,7 @@ func (a *questionQueue) close() {
 
 // answered sends an answer, and returns the event to yield. If another answer came first, the event
 // reports that answer.
-func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []event.Event, err error) {
+func (a *approvalQueue) answered(ctx context.Context, g localAnswer) (list []event.Event, err error) {
 	q := g.q
 	defer a.drop(ctx, q)
 	if g.err != nil {
@@ -142,7 +142,7 @@ func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []eve
 
 // withdraw removes an answered request from the queue. It reports whether the answer was already
 // yielded.
-func (a *questionQueue) withdraw(ctx context.Context, id string) bool {
+func (a *approvalQueue) withdraw(ctx context.Context, id string) bool {
 	q := a.asked[id]
 	if q == nil {
 		return false

@@ -26,14 +26,14 @@ const openTimeout = 3 * time.Second
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent, error] {
 	return func(yield func(event.LogEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		f := &runFollower{run: r, seq: after, events: make(chan streamEvent), asking: newAsking(r)}
+		f := &runFollower{run: r, seq: after, events: make(chan streamEvent), approvals: newApprovalQueue(r)}
 		r.mu.Lock()
 		f.starting = r.begin != nil
 		r.mu.Unlock()
 		go f.read(ctx, after)
 		defer func() {
 			cancel()
-			f.asking.close()
+			f.approvals.close()
 			for range f.events { // the channel is closed when Client.Events has ended
 			}
 		}()
@@ -60,19 +60,19 @@ type streamEvent struct {
 
 // runFollower is the state of a client that reads the events of a run.
 type runFollower struct {
-	run    *Run
-	seq    int64
-	events chan streamEvent
-	asking *questionQueue
+	run       *Run
+	seq       int64
+	events    chan streamEvent
+	approvals *approvalQueue
 
-	starting   bool          // this program starts the run: events before its opening are held back
-	opened     bool          // its opening was yielded
-	early      []event.Event // events before the opening
-	live       bool          // all earlier records were yielded
-	heldEvents <-chan time.Time
-	result     *event.Result // yielded together with the end of the run
-	lostAt     time.Time     // when the connection was lost; zero while connected
-	over       bool
+	starting  bool          // this program starts the run: events before its opening are held back
+	opened    bool          // its opening was yielded
+	early     []event.Event // events before the opening
+	live      bool          // all earlier records were yielded
+	openTimer <-chan time.Time
+	result    *event.Result // yielded together with the end of the run
+	lostAt    time.Time     // when the connection was lost; zero while connected
+	over      bool
 }
 
 func (f *runFollower) read(ctx context.Context, after int64) {
@@ -99,10 +99,10 @@ func (f *runFollower) next(ctx context.Context) ([]event.Event, error) {
 			return nil, e.err
 		}
 		return f.convert(ctx, e.event)
-	case <-f.heldEvents:
+	case <-f.openTimer:
 		return nil, f.askOpen(ctx)
-	case a := <-f.asking.answers:
-		return f.asking.answered(ctx, a)
+	case a := <-f.approvals.answers:
+		return f.approvals.answered(ctx, a)
 	}
 }
 
@@ -123,7 +123,7 @@ func (f *runFollower) convert(ctx context.Context, e *Event) ([]event.Event, err
 		return nil, fmt.Errorf("the session was deleted: %w", session.ErrNotFound)
 	}
 	f.lostAt = time.Time{}
-	list, err := f.emit(ctx, f.inOrder(e.Events))
+	list, err := f.emit(ctx, f.holdEarly(e.Events))
 	switch {
 	case err != nil:
 	case e.CaughtUp:
@@ -142,7 +142,7 @@ func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	f.run.mu.Unlock()
 	switch {
 	case begin != nil:
-		f.heldEvents = time.After(openTimeout)
+		f.openTimer = time.After(openTimeout)
 		return f.run.start(ctx)
 	case f.starting: // the run was started after Events began to read it
 	case e.Status == "": // not a run of the daemon
@@ -159,9 +159,9 @@ func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	return nil
 }
 
-// inOrder delays events, such as messages of hooks, that come before the opening of a run that this
+// holdEarly delays events, such as messages of hooks, that come before the opening of a run that this
 // program starts. An agent without a daemon emits such events after its opening.
-func (f *runFollower) inOrder(list []event.Event) []event.Event {
+func (f *runFollower) holdEarly(list []event.Event) []event.Event {
 	if f.opened || !f.starting {
 		return list
 	}
@@ -178,7 +178,7 @@ func (f *runFollower) inOrder(list []event.Event) []event.Event {
 // emit returns the events to yield, and queues approval requests.
 func (f *runFollower) emit(ctx context.Context, list []event.Event) (out []event.Event, err error) {
 	for _, e := range list {
-		if e, err = f.asking.queueAsked(ctx, e, f.live); err != nil {
+		if e, err = f.approvals.queueAsked(ctx, e, f.live); err != nil {
 			return out, err
 		}
 		switch e := e.(type) {
@@ -189,7 +189,7 @@ func (f *runFollower) emit(ctx context.Context, list []event.Event) (out []event
 			out = append(out, e)
 		}
 	}
-	if f.opened && f.heldEvents != nil {
+	if f.opened && f.openTimer != nil {
 		err = f.askOpen(ctx)
 	}
 	return out, err
@@ -197,7 +197,7 @@ func (f *runFollower) emit(ctx context.Context, list []event.Event) (out []event
 
 // askOpen queues approvals that were pending before the run started.
 func (f *runFollower) askOpen(ctx context.Context) error {
-	f.heldEvents = nil
+	f.openTimer = nil
 	if f.run.ask == nil {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 		if a.Session != f.run.id && a.RunID != f.run.id { // the approval does not belong to the run or one of its agents
 			continue
 		}
-		f.asking.add(ctx, a.Request)
+		f.approvals.add(ctx, a.Request)
 	}
 	return nil
 }

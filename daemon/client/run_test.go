@@ -13,16 +13,16 @@ import (
 // The event of the opening is yielded first, even if the log has hook events before it.
 func TestOpenedEventIsFirst(t *testing.T) {
 	f := &runFollower{starting: true}
-	if got := f.inOrder([]event.Event{event.Notice{Text: "hook"}}); got != nil {
+	if got := f.holdEarly([]event.Event{event.Notice{Text: "hook"}}); got != nil {
 		t.Errorf("%v comes before the opening", got)
 	}
-	got := f.inOrder([]event.Event{event.Notice{Text: "before"}, event.SessionOpened{ID: "b"}, event.Notice{Text: "after"}})
+	got := f.holdEarly([]event.Event{event.Notice{Text: "before"}, event.SessionOpened{ID: "b"}, event.Notice{Text: "after"}})
 	want := []event.Event{event.SessionOpened{ID: "b"}, event.Notice{Text: "hook"}, event.Notice{Text: "before"}, event.Notice{Text: "after"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, f := range []*runFollower{f, {}} {
-		if got := f.inOrder([]event.Event{event.Notice{Text: "later"}}); len(got) != 1 {
+		if got := f.holdEarly([]event.Event{event.Notice{Text: "later"}}); len(got) != 1 {
 			t.Errorf("%v", got)
 		}
 	}

@@ -49,7 +49,7 @@ const pageHead = `<!doctype html>
 
 func (p *page) begin(w io.Writer) error {
 	style := paper.Style + pageStyle
-	_, err := fmt.Fprintf(w, pageHead, paper.Source(style), paper.Source(pageScript), style)
+	_, err := fmt.Fprintf(w, pageHead, paper.CSPHash(style), paper.CSPHash(pageScript), style)
 	return err
 }
 
@@ -70,25 +70,25 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 			b.WriteString("</tbody>\n")
 		}
 		p.started, p.session = true, e.Session
-		fmt.Fprintf(&b, "<tbody>\n<tr class=\"session\"><th colspan=\"7\" scope=\"rowgroup\">session %s</th></tr>\n", paper.Text(e.Session))
+		fmt.Fprintf(&b, "<tbody>\n<tr class=\"session\"><th colspan=\"7\" scope=\"rowgroup\">session %s</th></tr>\n", paper.Escape(e.Session))
 	}
 	fmt.Fprintf(&b, `<tr class="e" data-kind="%s" data-action="%s" data-actor="%s">`,
 		html.EscapeString(e.Kind), html.EscapeString(e.Action), html.EscapeString(e.Actor.Kind))
-	fmt.Fprintf(&b, `<td class="n">%d</td><td class="t">%s</td><td class="k">%s</td>`, e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05.000"), paper.Text(e.Kind))
-	fmt.Fprintf(&b, `<td class="k %s">%s</td>`, class(e.Action), paper.Text(e.Action))
-	fmt.Fprintf(&b, `<td>%s`, paper.Text(e.Actor.String()))
+	fmt.Fprintf(&b, `<td class="n">%d</td><td class="t">%s</td><td class="k">%s</td>`, e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05.000"), paper.Escape(e.Kind))
+	fmt.Fprintf(&b, `<td class="k %s">%s</td>`, class(e.Action), paper.Escape(e.Action))
+	fmt.Fprintf(&b, `<td>%s`, paper.Escape(e.Actor.String()))
 	if e.OnBehalfOf != "" {
-		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, paper.Text(e.OnBehalfOf))
+		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, paper.Escape(e.OnBehalfOf))
 	}
 	if e.From != "" {
-		fmt.Fprintf(&b, `<div class="dim">from %s</div>`, paper.Text(e.From))
+		fmt.Fprintf(&b, `<div class="dim">from %s</div>`, paper.Escape(e.From))
 	}
 	b.WriteString(`</td><td>`)
 	if about := strings.TrimSpace(e.Event + " " + e.Tool); about != "" {
-		fmt.Fprintf(&b, `<div>%s</div>`, paper.Text(about))
+		fmt.Fprintf(&b, `<div>%s</div>`, paper.Escape(about))
 	}
 	if list := e.resources(); list != nil {
-		fmt.Fprintf(&b, `<div class="what">%s</div>`, paper.Text(strings.Join(list, "\n")))
+		fmt.Fprintf(&b, `<div class="what">%s</div>`, paper.Escape(strings.Join(list, "\n")))
 	}
 	b.WriteString(`</td><td>`)
 	e.writeReason(&b)
@@ -100,7 +100,7 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 
 func (e *Entry) writeReason(b *strings.Builder) {
 	if e.Outcome != "" {
-		fmt.Fprintf(b, `<span class="%s">%s</span> `, class(e.Outcome), paper.Text(e.Outcome))
+		fmt.Fprintf(b, `<span class="%s">%s</span> `, class(e.Outcome), paper.Escape(e.Outcome))
 	}
 	if e.ExitCode != nil {
 		fmt.Fprintf(b, `exit %d `, *e.ExitCode)
@@ -112,10 +112,10 @@ func (e *Entry) writeReason(b *strings.Builder) {
 		b.WriteString(`<span class="unknown">the content was erased</span> `)
 	}
 	if e.Reason != "" {
-		fmt.Fprintf(b, `<div>%s</div>`, paper.Text(e.Reason))
+		fmt.Fprintf(b, `<div>%s</div>`, paper.Escape(e.Reason))
 	}
 	if e.Rule != nil {
-		fmt.Fprintf(b, `<div><code>%s</code> <span class="dim">%s</span></div>`, paper.Text(e.ruleText()), paper.Text(e.rulePlace()))
+		fmt.Fprintf(b, `<div><code>%s</code> <span class="dim">%s</span></div>`, paper.Escape(e.ruleText()), paper.Escape(e.rulePlace()))
 	}
 }
 
@@ -137,7 +137,7 @@ func (e *Entry) writeDetails(b *strings.Builder) {
 		{"digest", e.Digest},
 	} {
 		if f[1] != "" {
-			fmt.Fprintf(b, `<dt>%s</dt><dd>%s</dd>`, f[0], paper.Text(f[1]))
+			fmt.Fprintf(b, `<dt>%s</dt><dd>%s</dd>`, f[0], paper.Escape(f[1]))
 		}
 	}
 	b.WriteString(`</dl></details>`)

@@ -8,24 +8,24 @@ import (
 )
 
 func TestInbox(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	browse(t, "inbox.mjs", serve(t, newFake(t)))
 }
 
-func TestPerson(t *testing.T) {
-	tools(t)
-	browse(t, "person.mjs", serve(t, newFake(t)))
+func TestUserInput(t *testing.T) {
+	needBrowser(t)
+	browse(t, "userinput.mjs", serve(t, newFake(t)))
 }
 
 func TestSession(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	f := newFake(t)
 	f.grants["build"] = []doc{{"id": "g1", "effect": "allow", "tool": "Edit", "scope": "Edit(//src/**)", "by": "bo", "at": time.Now().UTC()}}
 	browse(t, "session.mjs", serve(t, f))
 }
 
 func TestWorkspaces(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	browse(t, "workspaces.mjs", serve(t, newFake(t)))
 }
 
@@ -35,7 +35,7 @@ const hostile = "<script>owned=1</script><img src=x onerror=owned=1><iframe src=
 	" [click](javascript:owned=1) [ok](https://evil.example/a?b) ![i](https://evil.example/x.png) [d](data:text/html,x) <a href=\"javascript:owned=1\" onclick=\"owned=1\">x</a> {{constructor.constructor('owned=1')()}} ${owned=1}"
 
 func TestHostile(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	f := newFake(t)
 	item := func(role string, parts ...doc) doc { return doc{"item": doc{"role": role, "id": role, "parts": parts}} }
 	input := doc{"command": hostile, "description": hostile, "file_path": hostile}
@@ -75,8 +75,8 @@ func TestHostile(t *testing.T) {
 	browse(t, "hostile.mjs", serve(t, f))
 }
 
-func TestLong(t *testing.T) {
-	tools(t)
+func TestLongSession(t *testing.T) {
+	needBrowser(t)
 	f := newFake(t)
 	list := []event{{Seq: 1, ID: "e1", Time: "2026-05-01T09:00:00Z", Kind: "session.opened", Payload: json.RawMessage(`{"cwd":"/src","model":"demo"}`)}}
 	add := func(kind string, payload doc) {
@@ -95,13 +95,13 @@ func TestLong(t *testing.T) {
 		add("item", doc{"item": doc{"role": "tool", "id": fmt.Sprint("r", i), "parts": []doc{{"type": "tool_result", "use_id": use, "content": []doc{{"type": "text", "text": fmt.Sprint("line\n", i)}}}}}})
 	}
 	f.add("long", doc{"title": "A long one"}, list)
-	browse(t, "long.mjs", serve(t, f))
+	browse(t, "long_session.mjs", serve(t, f))
 }
 
 // The page shows a result that has only structured content, and a turn that ended because of the
 // budget.
 func TestStructuredResultAndBudget(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	f := newFake(t)
 	var list []event
 	for i, r := range []struct {

@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// tools skips a test if the browser, node, or the packages that drive the browser are missing. The
+// needBrowser skips a test if the browser, node, or the packages that drive the browser are missing. The
 // others run in parallel, because they wait most of the time.
-func tools(t *testing.T) {
+func needBrowser(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes its time; run without -short")
@@ -127,9 +127,9 @@ func (f *fake) control(what string, body doc) any {
 	case "ask":
 		f.ask(body)
 	case "answer": // another client answers
-		f.answer(f.question(body["id"].(string)), doc{"decision": body["decision"], "by": "bo", "via": "cli", "message": body["message"]})
+		f.answer(f.request(body["id"].(string)), doc{"decision": body["decision"], "by": "bo", "via": "cli", "message": body["message"]})
 	case "expire":
-		q := f.question(body["id"].(string))
+		q := f.request(body["id"].(string))
 		q["expires_at"] = time.Now().UTC().Add(40 * time.Second)
 		f.wake()
 	case "append":
@@ -155,7 +155,7 @@ func (f *fake) control(what string, body doc) any {
 }
 
 func TestScreens(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	f := newFake(t)
 	f.grants["build"] = []doc{{"id": "g1", "name": "session-allow-write", "effect": "allow", "tool": "Edit", "scope": "Edit(//src/calendar/src/lib/**)", "by": "bo", "at": time.Now().Add(-time.Minute).UTC()}}
 	f.fill()

@@ -46,7 +46,7 @@ type program struct {
 
 // TestDaemon tests the page with a real daemon.
 func TestDaemon(t *testing.T) {
-	tools(t)
+	needBrowser(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the scripts are made for Linux")
 	}

@@ -20,7 +20,7 @@ import (
 
 var missingSession = doc{"status": 404, "code": "not_found", "detail": "there is no such session", "hint": "holdfast sessions list"}
 
-func still(d any) func(*http.Request, doc) (int, any) {
+func fixed(d any) func(*http.Request, doc) (int, any) {
 	return func(*http.Request, doc) (int, any) { return 200, d }
 }
 
@@ -108,7 +108,7 @@ func (f *fake) run(r *http.Request, _ doc) (int, any) {
 	return 404, doc{"status": 404, "code": "not_found", "detail": "there is no such run"}
 }
 
-func (f *fake) verb(r *http.Request, body doc) (int, any) {
+func (f *fake) runAction(r *http.Request, body doc) (int, any) {
 	id := r.PathValue("id")
 	run := f.runs[id]
 	switch r.PathValue("verb") {
@@ -133,7 +133,7 @@ func (f *fake) fork(r *http.Request, body doc) (int, any) {
 	return 201, f.meta["fork"]
 }
 
-func (f *fake) granted(r *http.Request, _ doc) (int, any) {
+func (f *fake) listGrants(r *http.Request, _ doc) (int, any) {
 	g := f.grants[r.PathValue("id")]
 	if g == nil {
 		g = []doc{}
@@ -163,14 +163,14 @@ func (f *fake) audit(r *http.Request, _ doc) (int, any) {
 }
 
 func (f *fake) approval(r *http.Request, _ doc) (int, any) {
-	if q := f.question(r.PathValue("id")); q != nil {
+	if q := f.request(r.PathValue("id")); q != nil {
 		return 200, q
 	}
 	return 404, doc{"status": 404, "code": "not_found", "detail": "there is no such question"}
 }
 
 func (f *fake) decide(r *http.Request, body doc) (int, any) {
-	q := f.question(r.PathValue("id"))
+	q := f.request(r.PathValue("id"))
 	switch {
 	case f.decisionStatus != 0:
 		return int(f.decisionStatus), doc{"status": f.decisionStatus, "code": "unavailable", "detail": "append session build: the store is unavailable"}

@@ -37,7 +37,7 @@ type fake struct {
 	meta           map[string]doc
 	order          []string
 	events         map[string][]event
-	questions      []doc
+	requests       []doc
 	runs           map[string]doc
 	grants         map[string][]doc
 	calls          []string // requests that changed something: "POST /v1/… body"
@@ -114,9 +114,9 @@ func (f *fake) ask(q doc) {
 		"digest": "digest-" + fmt.Sprint(q["id"]), "why": `Permission required for tool "Bash" in default mode (command)`, "by": "mode default",
 	}
 	maps.Copy(base, q)
-	base["asked_at"] = time.Now().UTC().Add(-time.Duration(90-len(f.questions)) * time.Second)
+	base["asked_at"] = time.Now().UTC().Add(-time.Duration(90-len(f.requests)) * time.Second)
 	base["state"], base["run_id"], base["title"] = "pending", id, f.meta[id]["title"]
-	f.questions = append(f.questions, base)
+	f.requests = append(f.requests, base)
 	if m := f.meta[id]; m != nil {
 		m["questions"] = m["questions"].(int) + 1
 	}
@@ -137,7 +137,7 @@ func (f *fake) update(do func()) {
 
 func (f *fake) pending() []doc {
 	out := []doc{}
-	for _, q := range f.questions {
+	for _, q := range f.requests {
 		if q["state"] == "pending" {
 			out = append(out, q)
 		}
@@ -145,8 +145,8 @@ func (f *fake) pending() []doc {
 	return out
 }
 
-func (f *fake) question(id string) doc {
-	for _, q := range f.questions {
+func (f *fake) request(id string) doc {
+	for _, q := range f.requests {
 		if q["id"] == id {
 			return q
 		}
@@ -178,14 +178,14 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", f.page)
 	for route, h := range map[string]func(*http.Request, doc) (int, any){
-		"GET /v1/info": f.info, "GET /readyz": still(doc{"status": "ok", "checks": []doc{}}), "GET /health": still(doc{"status": "ok", "uptime": 4210, "activeRuns": 1, "connectedClients": 2}),
+		"GET /v1/info": f.info, "GET /readyz": fixed(doc{"status": "ok", "checks": []doc{}}), "GET /health": fixed(doc{"status": "ok", "uptime": 4210, "activeRuns": 1, "connectedClients": 2}),
 		"GET /v1/sessions": f.sessions, "GET /v1/sessions/{id}": f.session, "PATCH /v1/sessions/{id}": f.rename, "GET /v1/runs/{id}": f.run,
-		"POST /v1/runs/{id}/{verb}": f.verb, "POST /v1/sessions/{id}/fork": f.fork, "GET /v1/sessions/{id}/grants": f.granted,
+		"POST /v1/runs/{id}/{verb}": f.runAction, "POST /v1/sessions/{id}/fork": f.fork, "GET /v1/sessions/{id}/grants": f.listGrants,
 		"DELETE /v1/sessions/{id}/grants/{grant}": f.revoke, "GET /v1/sessions/{id}/policy": file("policy.json"), "GET /v1/policy": file("policy.json"),
-		"POST /v1/policy/test": still(doc{"verdict": "ask", "reason": "rule Bash(git push:*) asks about it", "by": "rules", "trace": []doc{{"policy": "rules", "effect": "ask", "reason": "rule Bash(git push:*) asks"}}}),
+		"POST /v1/policy/test": fixed(doc{"verdict": "ask", "reason": "rule Bash(git push:*) asks about it", "by": "rules", "trace": []doc{{"policy": "rules", "effect": "ask", "reason": "rule Bash(git push:*) asks"}}}),
 		"GET /v1/audit":        f.audit, "POST /v1/audit/verify": file("verify.json"), "GET /v1/doctor": file("doctor.json"),
-		"GET /v1/approvals/{id}": f.approval, "POST /v1/approvals/{id}/decision": f.decide, "POST /v1/login": f.login, "POST /v1/logout": still(doc{}),
-		"GET /v1/tokens": still(doc{"items": []doc{{"id": "t1", "name": "ci", "scopes": []string{"read"}, "created_at": time.Now().Add(-time.Hour), "by": "ann"}}}),
+		"GET /v1/approvals/{id}": f.approval, "POST /v1/approvals/{id}/decision": f.decide, "POST /v1/login": f.login, "POST /v1/logout": fixed(doc{}),
+		"GET /v1/tokens": fixed(doc{"items": []doc{{"id": "t1", "name": "ci", "scopes": []string{"read"}, "created_at": time.Now().Add(-time.Hour), "by": "ann"}}}),
 	} {
 		mux.HandleFunc(route, f.json(h))
 	}

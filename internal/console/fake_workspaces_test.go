@@ -32,10 +32,10 @@ func (s *fakeWorkspaces) routes(f *fake, mux *http.ServeMux) {
 	for route, h := range map[string]func(*http.Request, doc) (int, any){
 		"GET /v1/workspaces": s.list, "POST /v1/workspaces": s.make, "GET /v1/workspaces/{slug}": s.get, "PATCH /v1/workspaces/{slug}": s.change,
 		"DELETE /v1/workspaces/{slug}": s.remove, "POST /v1/workspaces/{slug}/{verb}": s.get,
-		"GET /v1/workspaces/{slug}/usage":         still(doc{"slug": "blog", "home": doc{"bytes": 81920, "files": 12, "folders": 3}, "bytes": 81920, "limit": "20g", "over": false}),
+		"GET /v1/workspaces/{slug}/usage":         fixed(doc{"slug": "blog", "home": doc{"bytes": 81920, "files": 12, "folders": 3}, "bytes": 81920, "limit": "20g", "over": false}),
 		"GET /v1/workspaces/{slug}/files":         s.files,
 		"PUT /v1/workspaces/{slug}/files/content": s.write,
-		"GET /v1/images":                          still(doc{"items": []doc{{"id": "sha256:1", "tags": []string{"holdfast/workspace:scratch"}, "variant": "scratch", "version": "0.2.0", "binary": "ab", "protocol": 1, "size": 31457280, "created": "2026-11-22T09:00:00Z"}}}),
+		"GET /v1/images":                          fixed(doc{"items": []doc{{"id": "sha256:1", "tags": []string{"holdfast/workspace:scratch"}, "variant": "scratch", "version": "0.2.0", "binary": "ab", "protocol": 1, "size": 31457280, "created": "2026-11-22T09:00:00Z"}}}),
 		"POST /v1/runs":                           func(*http.Request, doc) (int, any) { return 201, f.runs["build"] },
 	} {
 		mux.HandleFunc(route, f.json(h))

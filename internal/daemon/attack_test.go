@@ -25,7 +25,7 @@ import (
 
 // A client without the scope approve cannot start a run that skips approvals.
 func TestStartWithoutApproval(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	file := filepath.Join(t.TempDir(), "settings.json")
 	must(t, os.WriteFile(file, []byte("{}"), 0o600))
 	for body, want := range map[string]int{
@@ -42,7 +42,7 @@ func TestStartWithoutApproval(t *testing.T) {
 			t.Errorf("%s: %s, want %d", body, got, want)
 		}
 	}
-	both, _, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "both", Scopes: []api.Scope{api.ScopeRun, api.ScopeApprove}})
+	both, _, err := w.auth.CreateToken(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "both", Scopes: []api.Scope{api.ScopeRun, api.ScopeApprove}})
 	must(t, err)
 	w.want(201, nil, "POST", "/v1/runs", `{"cwd":"/","mode":"acceptEdits","settings":"`+file+`"}`, "Authorization: Bearer "+both)
 }
@@ -64,7 +64,7 @@ func TestStartWithoutApprovalOnSocket(t *testing.T) {
 // pretend to be the console.
 func TestCookieAlone(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, nil)
-	cookie := w.loggedIn()
+	cookie := w.login()
 	h := http.Header{"Cookie": {cookie}, "Origin": {"http://" + w.address}}
 	ws, res, err := websocket.Dial(t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{HTTPHeader: h}) //nolint:bodyclose // the connection is closed
 	if err != nil {
@@ -90,8 +90,8 @@ func TestCookieAlone(t *testing.T) {
 	}
 }
 
-// loggedIn logs in a browser and returns its cookie.
-func (w *daemonEnv) loggedIn() string {
+// login logs in a browser and returns its cookie.
+func (w *daemonEnv) login() string {
 	w.t.Helper()
 	code, _, err := w.auth.Link(w.t.Context(), auth.Caller{Name: "ann", Scopes: []api.Scope{api.ScopeAdmin}})
 	must(w.t, err)
@@ -118,7 +118,7 @@ func (w *daemonEnv) status(path string, h http.Header) int {
 
 // The content of a file is not returned to a client that only named it.
 func TestNamedFilesAreNotReturned(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	dir := t.TempDir()
 	const hidden = "hunter2"
 	for name, text := range map[string]string{

@@ -71,21 +71,21 @@ func (p *program) line() string {
 	}
 }
 
-// served is the daemon as a separate process, so that processes of the test do not count as started
+// daemonProcess is the daemon as a separate process, so that processes of the test do not count as started
 // by the daemon.
-type served struct {
+type daemonProcess struct {
 	t            testing.TB
 	program      string
 	env          []string
 	cwd, address string
 }
 
-func beginServed(t testing.TB, play string) *served {
+func startDaemonProcess(t testing.TB, play string) *daemonProcess {
 	t.Helper()
 	home, err := os.MkdirTemp("", "hf") // short enough for the path of a socket
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(home)) })
-	s := &served{t: t, program: testprogram.Path(t), cwd: t.TempDir()}
+	s := &daemonProcess{t: t, program: testprogram.Path(t), cwd: t.TempDir()}
 	s.env = append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(home, "play.yaml"), "DOCKER_HOST=unix://"+filepath.Join(home, "none.sock"))
 	must(t, os.WriteFile(filepath.Join(home, "play.yaml"), []byte(play), 0o600))
 	cmd := exec.CommandContext(t.Context(), s.program, "daemon", "--listen", "127.0.0.1:0", "--log-format", "json")
@@ -113,7 +113,7 @@ func beginServed(t testing.TB, play string) *served {
 	return nil
 }
 
-func (s *served) token(scopes string) string {
+func (s *daemonProcess) token(scopes string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), s.program, "daemon", "token", "create", "ann", "--scope", scopes)
 	cmd.Env = s.env
@@ -123,7 +123,7 @@ func (s *served) token(scopes string) string {
 }
 
 // wscat connects wscat, with more arguments.
-func (s *served) wscat(args ...string) *program {
+func (s *daemonProcess) wscat(args ...string) *program {
 	s.t.Helper()
 	return launch(s.t, wscat(s.t), append(args, "-c", "ws://"+s.address+"/v1/ws")...)
 }
@@ -179,7 +179,7 @@ func (p *program) frame(kind string) (last map[string]any, recorded []string) {
 	}
 }
 
-const fixing = `steps:
+const fixScript = `steps:
   - text: I write.
     chunk: 2
     tool_uses: [{tool: write_file, input: {path: a.txt, content: "+x"}}]
@@ -187,7 +187,7 @@ const fixing = `steps:
     tool_uses: [{tool: Bash, input: {command: make}}]
   - {text: Done., chunk: 2}`
 
-const writing = `steps:
+const writeScript = `steps:
   - text: I write.
     chunk: 2
     tool_uses: [{tool: Write, input: {file_path: a.txt, content: x}}]
@@ -199,7 +199,7 @@ const writing = `steps:
 // connects later, authenticates by its first message, and receives the same bytes.
 func TestWscat(t *testing.T) {
 	wscat(t)
-	w := beginServed(t, writing)
+	w := startDaemonProcess(t, writeScript)
 	p := w.wscat("-H", "Authorization: Bearer "+w.token("read,run,approve"))
 	p.connected()
 	cwd, err := json.Marshal(w.cwd)
@@ -262,9 +262,9 @@ func TestCurlFollowsRun(t *testing.T) {
 	if err != nil {
 		testneed.Need(t, "curl is not installed: apt-get install curl makes this run")
 	}
-	w := beginDaemon(t, map[string]string{"writer": fixing}, nil)
+	w := beginDaemon(t, map[string]string{"writer": fixScript}, nil)
 	c := w.ann()
-	run := c.prepared(w.cwd)
+	run := c.prepare(w.cwd)
 	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"fix it"}`, run))
 	c.until("strategy_started")
 	follow := func(last string) *program {
@@ -294,7 +294,7 @@ func TestCurlFollowsRun(t *testing.T) {
 	decide("allow")
 	c.until("request_permission")
 	listen(`"kind":"tool.finished"`)
-	w.again() // the second request waits
+	w.restart() // the second request waits
 	listen("caught_up")
 	c = w.ann()
 	c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q}`, run))

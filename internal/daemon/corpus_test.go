@@ -108,7 +108,7 @@ func testDetailsAreCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := w.ann()
-	id := c.prepared(w.cwd)
+	id := c.prepare(w.cwd)
 	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go"}`, id))
 	for {
 		b, err := c.read()
@@ -142,7 +142,7 @@ func testOneEnd(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	c := w.ann()
 	for range 30 {
-		id := c.prepared(w.cwd)
+		id := c.prepare(w.cwd)
 		c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go"}`, id))
 		c.send(fmt.Sprintf(`{"type":"stop_run","runId":%q,"requestId":"stop"}`, id))
 		end := ""
@@ -180,7 +180,7 @@ steps:
     text: done
 `}, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	stayed := w.ann()
-	id := stayed.prepared(w.cwd)
+	id := stayed.prepare(w.cwd)
 	stayed.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go","requestId":"s"}`, id))
 	var all [][]byte
 	var seqs []int64 // after which a client may continue

@@ -46,7 +46,7 @@ func BenchmarkDecision(b *testing.B) {
 	})
 	bare := newBareDecision(b, w.sessions)
 	ann := w.ann()
-	id := ann.prepared(w.cwd)
+	id := ann.prepare(w.cwd)
 	ann.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go"}`, id))
 	var daemon, control []time.Duration
 	for range b.N { // the script has as many steps

@@ -20,36 +20,36 @@ import (
 //	request ─► route ─► scope, query, body, Idempotency-Key ─► handler ─► JSON | problem
 //	              └──────────────► OpenAPI document
 type service struct {
-	o         *Options
-	table     []route
-	log       *slog.Logger
-	started   time.Time
-	connected func() int // open WebSockets
-	keys      *idempotencyCache
-	timeouts  time.Duration // time after which a stream is closed if its client does not read
+	o             *Options
+	table         []route
+	log           *slog.Logger
+	started       time.Time
+	connected     func() int // open WebSockets
+	keys          *idempotencyCache
+	streamTimeout time.Duration // time after which a stream is closed if its client does not read
 
 	document func() ([]byte, error) // OpenAPI, generated once
 
-	live      context.Context // all streams end when this context ends
-	end       context.CancelCauseFunc
-	looking   sync.WaitGroup // goroutines that update the board
-	streaming atomic.Int64
-	drained   atomic.Bool
-	board     approvalBoard
-	store     storeCheck
-	building  sync.Mutex // held while an image is built
+	live         context.Context // all streams end when this context ends
+	end          context.CancelCauseFunc
+	boardUpdates sync.WaitGroup // goroutines that update the board
+	streaming    atomic.Int64
+	drained      atomic.Bool
+	board        approvalBoard
+	store        storeCheck
+	building     sync.Mutex // held while an image is built
 }
 
 // errShutdown ends streams when the daemon shuts down.
 var errShutdown = errors.New("the daemon is shutting down")
 
 func newService(o *Options) *service {
-	a := &service{o: o, log: o.Log, connected: func() int { return 0 }, timeouts: writeTimeout}
+	a := &service{o: o, log: o.Log, connected: func() int { return 0 }, streamTimeout: writeTimeout}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	a.started, a.board.patience = a.now(), boardTimeout
-	a.keys = newKeys(a.now)
+	a.keys = newIdempotencyCache(a.now)
 	a.live, a.end = context.WithCancelCause(context.Background())
 	a.table = a.routeTable()
 	a.document = sync.OnceValues(func() ([]byte, error) {
@@ -69,9 +69,9 @@ func (a *service) now() time.Time {
 	return time.Now()
 }
 
-// open lists the paths that need no credential, for [auth.Auth.Handler]: the console, and routes
+// openPaths lists the paths that need no credential, for [auth.Auth.Handler]: the console, and routes
 // without a scope.
-func (a *service) open() []string {
+func (a *service) openPaths() []string {
 	list := []string{"/"}
 	for i := range a.table {
 		switch rt := &a.table[i]; {
@@ -92,7 +92,7 @@ func (a *service) drain() { a.drained.Store(true) }
 func (a *service) stop() {
 	a.drain()
 	a.end(errShutdown)
-	a.looking.Wait()
+	a.boardUpdates.Wait()
 }
 
 // actor returns the caller as it is recorded. A browser authenticates with a cookie. The command

@@ -20,30 +20,30 @@ const pollEvery = 250 * time.Millisecond
 // approvalBoard is the list of pending approvals that its subscribers receive. As long as there are
 // subscribers, one goroutine updates the list for all of them.
 type approvalBoard struct {
-	mu       sync.Mutex
-	watchers int
-	unwatch  context.CancelFunc
-	frame    []byte        // the list as an event; nil: the list was not read yet
-	changed  chan struct{} // closed when there is a new frame or a lasting failure
-	failing  time.Time     // time of the first failed update; zero if updates succeed
-	err      error         // the failure
-	patience time.Duration // how long updates may fail before subscribers are notified
+	mu          sync.Mutex
+	watchers    int
+	unwatch     context.CancelFunc
+	frame       []byte        // the list as an event; nil: the list was not read yet
+	changed     chan struct{} // closed when there is a new frame or a lasting failure
+	failedSince time.Time     // time of the first failed update; zero if updates succeed
+	err         error         // the failure
+	patience    time.Duration // how long updates may fail before subscribers are notified
 }
 
 // boardTimeout is the default for a board's patience.
 const boardTimeout = 10 * time.Second
 
-// failed stores whether the last update failed; a nil error means that it succeeded.
-func (b *approvalBoard) failed(ctx context.Context, err error) {
+// setResult stores whether the last update failed; a nil error means that it succeeded.
+func (b *approvalBoard) setResult(ctx context.Context, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		b.failing, b.err = time.Time{}, nil
+		b.failedSince, b.err = time.Time{}, nil
 	case b.err == nil:
-		b.failing, b.err = time.Now(), err
-	case time.Since(b.failing) >= b.patience:
+		b.failedSince, b.err = time.Now(), err
+	case time.Since(b.failedSince) >= b.patience:
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}
@@ -54,18 +54,18 @@ func (b *approvalBoard) failed(ctx context.Context, err error) {
 func (b *approvalBoard) staleReason() (err error, lasting bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.err, b.err != nil && time.Since(b.failing) >= b.patience
+	return b.err, b.err != nil && time.Since(b.failedSince) >= b.patience
 }
 
-// join adds a subscriber; done removes it.
-func (a *service) join() (done func()) {
+// joinBoard adds a subscriber; done removes it.
+func (a *service) joinBoard() (done func()) {
 	b := &a.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.watchers++; b.watchers == 1 && a.live.Err() == nil {
-		ctx, cancel := context.WithCancel(retry.Within(a.live, storeTime))
-		b.unwatch, b.frame, b.changed, b.failing, b.err = cancel, nil, make(chan struct{}), time.Time{}, nil
-		a.looking.Go(func() { a.watchApprovals(ctx) })
+		ctx, cancel := context.WithCancel(retry.Within(a.live, storeTimeout))
+		b.unwatch, b.frame, b.changed, b.failedSince, b.err = cancel, nil, make(chan struct{}), time.Time{}, nil
+		a.boardUpdates.Go(func() { a.watchApprovals(ctx) })
 	}
 	return func() {
 		b.mu.Lock()
@@ -76,8 +76,8 @@ func (a *service) join() (done func()) {
 	}
 }
 
-// put publishes a new frame. If the watch has ended, its frame is dropped.
-func (b *approvalBoard) put(ctx context.Context, frame []byte) {
+// publish publishes a new frame. If the watch has ended, its frame is dropped.
+func (b *approvalBoard) publish(ctx context.Context, frame []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil || slices.Equal(b.frame, frame) {
@@ -88,7 +88,7 @@ func (b *approvalBoard) put(ctx context.Context, frame []byte) {
 	b.changed = make(chan struct{})
 }
 
-func (b *approvalBoard) reload() (frame []byte, changed <-chan struct{}) {
+func (b *approvalBoard) current() (frame []byte, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.frame, b.changed
@@ -101,19 +101,19 @@ func (a *service) watchApprovals(ctx context.Context) {
 	defer tick.Stop()
 	last, until := "-", time.Time{}
 	for {
-		mark, err := a.mark(ctx)
+		mark, err := a.approvalsVersion(ctx)
 		due := !until.IsZero() && !a.o.Sessions.Now().Before(until)
 		if err == nil && (mark != last || due) {
 			var list []api.Approval
-			if list, err = a.pending(ctx, ""); err == nil {
+			if list, err = a.pendingApprovals(ctx, ""); err == nil {
 				slices.SortStableFunc(list, func(x, y api.Approval) int { return x.AskedAt.Compare(y.AskedAt) })
 				last, until = mark, firstExpiry(list)
 				if data, err := jsonscan.Marshal(api.Page[api.Approval]{Items: list}); err == nil {
-					a.board.put(ctx, message("approvals", "", data))
+					a.board.publish(ctx, encodeEvent("approvals", "", data))
 				}
 			}
 		}
-		a.board.failed(ctx, err)
+		a.board.setResult(ctx, err)
 		if err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "cannot list the pending approvals", "error", err)
 		}
@@ -125,8 +125,8 @@ func (a *service) watchApprovals(ctx context.Context) {
 	}
 }
 
-// mark returns a value that changes when the list of pending approvals may have changed.
-func (a *service) mark(ctx context.Context) (string, error) {
+// approvalsVersion returns a value that changes when the list of pending approvals may have changed.
+func (a *service) approvalsVersion(ctx context.Context) (string, error) {
 	page, err := a.o.Sessions.List(ctx, session.Query{WithApprovals: true, Worktrees: true})
 	if err != nil {
 		return "", err
@@ -151,15 +151,15 @@ func firstExpiry(list []api.Approval) time.Time {
 // streamApprovals sends the complete list of pending approvals whenever it changes. If the list
 // cannot be read for a while, the stream ends.
 func (a *service) streamApprovals(c *call) error {
-	if _, err := a.mark(c.ctx()); err != nil {
+	if _, err := a.approvalsVersion(c.ctx()); err != nil {
 		return err
 	}
 	return a.startStream(c, func(ctx context.Context, s *sse) error {
-		defer a.join()()
+		defer a.joinBoard()()
 		beat := time.NewTicker(heartbeat)
 		defer beat.Stop()
 		for {
-			frame, changed := a.board.reload()
+			frame, changed := a.board.current()
 			if err, lasting := a.board.staleReason(); lasting {
 				return err
 			}

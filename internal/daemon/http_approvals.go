@@ -29,8 +29,8 @@ func (a *service) approvalHandlers() map[string]func(*call) error {
 // runSessionCache caches the runs that sessions belong to, while a list is built.
 type runSessionCache map[string]session.Meta
 
-// show adds to an approval its state and its run.
-func (a *service) show(ctx context.Context, q approval.Request, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
+// apiApproval returns an approval in the format of the API, with its state and its run.
+func (a *service) apiApproval(ctx context.Context, q approval.Request, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
 	out := api.Approval{Request: q, Answer: ans, State: a.stateOf(q, ans), RunID: q.Session}
 	m, err := known.get(ctx, a.o.Sessions, q.Session)
 	if err == nil && m.Owner != "" {
@@ -92,7 +92,7 @@ func (a *service) listApprovals(c *call) error {
 	var err error
 	switch {
 	case state == "" || state == string(routes.StatePending):
-		list, err = a.pending(c.ctx(), of)
+		list, err = a.pendingApprovals(c.ctx(), of)
 	case of == "":
 		return refuse(outcome.Usage, "state "+state+" needs a session", "add session=ID")
 	default:
@@ -102,31 +102,31 @@ func (a *service) listApprovals(c *call) error {
 	if err != nil {
 		return err
 	}
-	return pageOf(c, list)
+	return writeApprovalPage(c, list)
 }
 
-// pageOf returns a page of the complete list of approvals.
-func pageOf(c *call, list []api.Approval) error {
-	place := func(q *api.Approval) string {
+// writeApprovalPage answers with one page of the complete list of approvals.
+func writeApprovalPage(c *call, list []api.Approval) error {
+	position := func(q *api.Approval) string {
 		return q.AskedAt.UTC().Format("2006-01-02T15:04:05.000000000Z") + " " + q.Session + " " + q.ID
 	}
-	slices.SortFunc(list, func(x, y api.Approval) int { return strings.Compare(place(&x), place(&y)) })
+	slices.SortFunc(list, func(x, y api.Approval) int { return strings.Compare(position(&x), position(&y)) })
 	after, err := c.after()
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(q api.Approval) bool { return place(&q) <= after })
+	list = slices.DeleteFunc(list, func(q api.Approval) bool { return position(&q) <= after })
 	out := api.Page[api.Approval]{Items: append([]api.Approval{}, list...)}
 	if limit := c.limit(); len(list) > limit {
 		out.Items = out.Items[:limit]
-		out.Next = c.cursor(place(&out.Items[limit-1]))
+		out.Next = c.cursor(position(&out.Items[limit-1]))
 	}
 	return c.json(out)
 }
 
-// pending lists the approvals that can be answered. Those of a damaged log are omitted; `sessions
+// pendingApprovals lists the approvals that can be answered. Those of a damaged log are omitted; `sessions
 // verify` names the log.
-func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error) {
+func (a *service) pendingApprovals(ctx context.Context, of string) ([]api.Approval, error) {
 	open, err := runlog.Pending(ctx, a.o.Sessions, of)
 	if err != nil && len(open) == 0 && !errors.Is(err, session.ErrCorrupt) {
 		return nil, err
@@ -136,7 +136,7 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 	}
 	list, known := []api.Approval{}, runSessionCache{}
 	for _, q := range open {
-		s, err := a.show(ctx, q, nil, known)
+		s, err := a.apiApproval(ctx, q, nil, known)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func (a *service) allApprovals(ctx context.Context, of string) ([]api.Approval, 
 	}
 	list, known := []api.Approval{}, runSessionCache{m.ID: m}
 	for _, q := range questions {
-		s, err := a.show(ctx, q, answers[q.ID], known)
+		s, err := a.apiApproval(ctx, q, answers[q.ID], known)
 		if err != nil {
 			return nil, err
 		}
@@ -188,8 +188,8 @@ func (a *service) allApprovals(ctx context.Context, of string) ([]api.Approval, 
 	return list, nil
 }
 
-// find returns the approval in the path. It also returns the approval's answer.
-func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
+// findApproval returns the approval in the path. It also returns the approval's answer.
+func (a *service) findApproval(c *call) (approval.Request, *approval.Answer, error) {
 	id := c.path("id")
 	notFound := refuse(outcome.NotFound, "no approval "+id, "GET /v1/approvals lists the pending ones")
 	if of := c.query["session"]; of != "" {
@@ -211,11 +211,11 @@ func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 }
 
 func (a *service) getApproval(c *call) error {
-	q, ans, err := a.find(c)
+	q, ans, err := a.findApproval(c)
 	if err != nil {
 		return err
 	}
-	out, err := a.show(c.ctx(), q, ans, runSessionCache{})
+	out, err := a.apiApproval(c.ctx(), q, ans, runSessionCache{})
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (a *service) decide(c *call) error {
 	if d.Continue && !c.caller.HasScope(api.ScopeRun) {
 		return refuse(outcome.Forbidden, "continuing a run needs the scope run", "omit continue, or run:  holdfast daemon token create --scope approve,run")
 	}
-	q, _, err := a.find(c)
+	q, _, err := a.findApproval(c)
 	if err != nil {
 		return err
 	}
@@ -253,15 +253,15 @@ func (a *service) decide(c *call) error {
 	if err != nil {
 		return err
 	}
-	written, err := write(plan)
+	written, err := saveRule(plan)
 	if err != nil {
 		return err
 	}
-	out, err := a.show(c.ctx(), q, &won, runSessionCache{})
+	out, err := a.apiApproval(c.ctx(), q, &won, runSessionCache{})
 	out.Saved = written
 	if err == nil && d.Continue {
 		if err = a.continueAfterAnswer(c, out.RunID); err == nil {
-			out, err = a.show(c.ctx(), q, &won, runSessionCache{})
+			out, err = a.apiApproval(c.ctx(), q, &won, runSessionCache{})
 			out.Saved = written
 		}
 	}

@@ -58,7 +58,7 @@ func (a *service) createToken(c *call) error {
 		at := a.now().Add(time.Duration(q.Expires) * time.Second).UTC()
 		t.Expires = &at
 	}
-	secret, made, err := a.o.Auth.Make(c.ctx(), c.caller, t)
+	secret, made, err := a.o.Auth.CreateToken(c.ctx(), c.caller, t)
 	if err != nil {
 		return err
 	}
@@ -70,5 +70,5 @@ func (a *service) revokeToken(c *call) error {
 	if err := a.o.Auth.Revoke(c.ctx(), c.caller, c.path("id")); err != nil {
 		return err
 	}
-	return c.none()
+	return c.noContent()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-const cursorSum = 12 // bytes
+const cursorChecksumSize = 12 // bytes
 
 // cursor returns the token for the next page of a list. It contains the position, and is valid only
 // for the same route with the same filters. It stays valid after a restart. Its checksum only
@@ -18,7 +18,7 @@ func (c *call) cursor(after string) string {
 	if after == "" {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(append(c.bound(after), after...))
+	return base64.RawURLEncoding.EncodeToString(append(c.cursorChecksum(after), after...))
 }
 
 // after returns the position that the cursor in the query contains; [call.cursor] made the cursor
@@ -29,13 +29,13 @@ func (c *call) after() (string, error) {
 		return "", nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) <= cursorSum || !bytes.Equal(b[:cursorSum], c.bound(string(b[cursorSum:]))) {
+	if err != nil || len(b) <= cursorChecksumSize || !bytes.Equal(b[:cursorChecksumSize], c.cursorChecksum(string(b[cursorChecksumSize:]))) {
 		return "", refuse(outcome.Usage, "the cursor does not belong to this list with these filters", "restart the list without a cursor")
 	}
-	return string(b[cursorSum:]), nil
+	return string(b[cursorChecksumSize:]), nil
 }
 
-func (c *call) bound(after string) []byte {
+func (c *call) cursorChecksum(after string) []byte {
 	h := sha256.New()
 	add := func(s string) {
 		h.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
@@ -48,5 +48,5 @@ func (c *call) bound(after string) []byte {
 		}
 	}
 	add(after)
-	return h.Sum(nil)[:cursorSum]
+	return h.Sum(nil)[:cursorChecksumSize]
 }

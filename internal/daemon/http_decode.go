@@ -18,7 +18,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, refuse(outcome.TooLarge, fmt.Sprintf("the body is larger than %d bytes", routes.MaxBody), "")
 	}
 	if err != nil {
-		return nil, caused(outcome.Usage, "", fmt.Errorf("cannot read the body: %w", err))
+		return nil, wrapProblem(outcome.Usage, "", fmt.Errorf("cannot read the body: %w", err))
 	}
 	if len(b) == 0 {
 		return nil, nil

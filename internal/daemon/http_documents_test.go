@@ -19,7 +19,7 @@ import (
 )
 
 func TestInfo(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	var i api.Info
 	w.want(200, &i, "GET", "/v1/info", "", w.as(api.ScopeRun), "Authorization: Bearer "+w.tokens[api.ScopeRead])
 	if strings.Join(i.Capabilities, " ") != "approvals audit audit.verify doctor events export policy policy.test rewind runs sessions" {
@@ -33,7 +33,7 @@ func TestInfo(t *testing.T) {
 
 // The HTTP API also returns the documents that the command line prints with --json.
 func TestDocuments(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	dir := t.TempDir()
 	w.session("a", nil, "one", "two")
 	for _, tt := range [][4]string{
@@ -68,7 +68,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestAuditPages(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	for _, id := range []string{"a", "b"} {
 		w.session(id, nil, "one")
 	}
@@ -100,7 +100,7 @@ func TestAuditPages(t *testing.T) {
 }
 
 func TestRewindNeedsScope(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a b", nil, "one", "two")
 	const back = "/v1/sessions/a%20b/rewind"
 	for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun} {
@@ -117,7 +117,7 @@ func TestRewindNeedsScope(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	damaged := false
-	w := newSiteOn(t, func(s session.Store) session.Store { return &damaging{s, &damaged} })
+	w := newHTTPEnvOn(t, func(s session.Store) session.Store { return &damagedStore{s, &damaged} })
 	w.session("a b", nil, "one", "two")
 	got := w.want(200, nil, "GET", "/v1/sessions/a%20b/export", "")
 	if !strings.Contains(string(got.body), `"one"`) || got.header.Get("Content-Disposition") != `attachment; filename="a_b.jsonl"` {
@@ -137,13 +137,13 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// damaging is a store whose sessions cannot be read completely while it is damaged.
-type damaging struct {
+// damagedStore is a store whose sessions cannot be read completely while it is damaged.
+type damagedStore struct {
 	session.Store
 	damaged *bool
 }
 
-func (d *damaging) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (d *damagedStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		n := 0
 		for rec, err := range d.Store.Read(ctx, id, r) {
@@ -158,7 +158,7 @@ func (d *damaging) Read(ctx context.Context, id string, r session.Range) iter.Se
 }
 
 func TestTokens(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	var made api.CreatedToken
 	a := w.want(201, &made, "POST", "/v1/tokens", `{"name":"ci","scopes":["read","run"],"expires_in":60}`)
 	if made.Secret == "" || made.By != "admin"+"er" || made.Expires == nil || a.header.Get("Location") != "/v1/tokens/"+made.ID {
@@ -202,8 +202,8 @@ func TestTokens(t *testing.T) {
 	w.want(401, nil, "GET", "/v1/info", "", "Authorization: ", "Cookie: "+cookie).problem(t)
 }
 
-func TestPage(t *testing.T) {
-	w := newSite(t, func(o *Options) {
+func TestConsolePaths(t *testing.T) {
+	w := newHTTPEnv(t, func(o *Options) {
 		o.Console = fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "app.js": {Data: []byte("1")}, "vendor/x.js": {Data: []byte("2")}}
 	})
 	for path, want := range map[string]string{

@@ -21,7 +21,7 @@ const maxScanned = 10_000
 func (a *service) events(c *call) error {
 	m, err := a.meta(c)
 	live := c.accepts(routes.EventStream)
-	if errors.Is(err, session.ErrNotFound) && live && a.prepared(c.ctx(), c.path("id")) {
+	if errors.Is(err, session.ErrNotFound) && live && a.isPrepared(c.ctx(), c.path("id")) {
 		m, err = session.Meta{ID: c.path("id")}, nil // the run of the session has not started
 	}
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *service) events(c *call) error {
 		if _, given := c.query["limit"]; !given {
 			limit = int(min(-after, routes.MaxLimit))
 		}
-		if after, err = a.tail(c.ctx(), m, -after, kinds); err != nil {
+		if after, err = a.tailStart(c.ctx(), m, -after, kinds); err != nil {
 			return err
 		}
 	}
@@ -70,8 +70,8 @@ func kindsOf(s string) ([]session.Kind, error) {
 	return list, nil
 }
 
-// tail returns the seq before the last n records of some kinds.
-func (a *service) tail(ctx context.Context, m session.Meta, n int64, kinds []session.Kind) (int64, error) {
+// tailStart returns the seq before the last n records of some kinds.
+func (a *service) tailStart(ctx context.Context, m session.Meta, n int64, kinds []session.Kind) (int64, error) {
 	if kinds == nil || slices.Contains(kinds, record.KindRunEvent) {
 		return max(0, m.Head-n), nil
 	}

@@ -33,14 +33,14 @@ func (a *service) export(c *call) error {
 		c.header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.%s"`, fileName(m.ID), format))
 		c.w.WriteHeader(http.StatusOK)
 	}
-	err = convert.Export(c.ctx(), writer(func(b []byte) (int, error) {
+	err = convert.Export(c.ctx(), writerFunc(func(b []byte) (int, error) {
 		if !began {
 			begin()
 		}
 		if c.r.Method == http.MethodHead {
 			return len(b), nil
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(a.timeouts))
+		_ = control.SetWriteDeadline(time.Now().Add(a.streamTimeout))
 		return c.w.Write(b)
 	}), a.o.Sessions, m.ID, convert.Format(format))
 	switch {
@@ -55,10 +55,10 @@ func (a *service) export(c *call) error {
 	return nil
 }
 
-// writer is a function that implements [io.Writer].
-type writer func([]byte) (int, error)
+// writerFunc is a function that implements [io.Writer].
+type writerFunc func([]byte) (int, error)
 
-func (w writer) Write(b []byte) (int, error) { return w(b) }
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
 
 // fileName returns an id in characters that every file system accepts.
 func fileName(id string) string {

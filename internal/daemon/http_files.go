@@ -19,8 +19,8 @@ import (
 
 const (
 	octets = "application/octet-stream"
-	// fileTime is the time limit for the transfer of a file.
-	fileTime = 10 * time.Minute
+	// fileTimeout is the time limit for the transfer of a file.
+	fileTimeout = 10 * time.Minute
 	// maxFile is the maximum size of a transferred file, in bytes.
 	maxFile = workspace.MaxUpload
 )
@@ -109,7 +109,7 @@ func (a *service) readFile(c *call) error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(fileTime))
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(fileTimeout))
 	if _, err := io.CopyN(c.w, r, r.Size); err != nil { // the file shrank, or the client disconnected
 		panic(http.ErrAbortHandler)
 	}
@@ -123,8 +123,8 @@ func (a *service) writeFile(c *call) error {
 	}
 	defer f.Close()
 	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Now().Add(fileTime))
-	_ = control.SetWriteDeadline(time.Now().Add(fileTime))
+	_ = control.SetReadDeadline(time.Now().Add(fileTimeout))
+	_ = control.SetWriteDeadline(time.Now().Add(fileTimeout))
 	dir, name := path.Split(c.query["path"])
 	if dir == "" {
 		dir = "."
@@ -145,5 +145,5 @@ func (a *service) removeFile(c *call) error {
 	if err := f.Remove(c.ctx(), c.query["path"]); err != nil {
 		return err
 	}
-	return c.none()
+	return c.noContent()
 }

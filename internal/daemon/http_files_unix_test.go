@@ -18,7 +18,7 @@ import (
 
 // Files are read, written and removed only below the named folder, and links are not followed.
 func TestWorkspaceFiles(t *testing.T) {
-	w, _, home := newWorkspaceSite(t)
+	w, _, home := newWorkspaceEnv(t)
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"blog"}`)
 	base := filepath.Join(home, "workspaces", "blog", "home")
 	const files = "/v1/workspaces/blog/files"

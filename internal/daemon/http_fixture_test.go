@@ -55,7 +55,7 @@ type httpEnv struct {
 	observers []agent.LoopObserver // of agents that are created from then on
 }
 
-const pushing = `
+const pushScript = `
 steps:
   - text: I push.
     tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
@@ -64,21 +64,21 @@ steps:
   - text: and again
 `
 
-const twoCalls = `
+const twoCallsScript = `
 steps:
   - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
   - tool_uses: [{id: u2, tool: Bash, input: {command: make}}]
   - text: done
 `
 
-// newSite starts an httpEnv; options may change what newAPI gets.
-func newSite(t testing.TB, change ...func(*Options)) *httpEnv {
+// newHTTPEnv starts an httpEnv; change may modify the options of the server.
+func newHTTPEnv(t testing.TB, change ...func(*Options)) *httpEnv {
 	t.Helper()
-	return newSiteOn(t, func(s session.Store) session.Store { return s }, change...)
+	return newHTTPEnvOn(t, func(s session.Store) session.Store { return s }, change...)
 }
 
-// newSiteOn is newSite with a wrapper around the store.
-func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ...func(*Options)) *httpEnv {
+// newHTTPEnvOn is newHTTPEnv with a wrapper around the store.
+func newHTTPEnvOn(t testing.TB, around func(session.Store) session.Store, change ...func(*Options)) *httpEnv {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := sqlite.Open(filepath.Join(dir, "sessions.db"), nil)
@@ -100,10 +100,10 @@ func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ..
 	w.api = newService(o)
 	mux := http.NewServeMux()
 	w.api.routes(mux)
-	w.server = httptest.NewServer(w.auth.Handler(mux, w.api.open()...))
+	w.server = httptest.NewServer(w.auth.Handler(mux, w.api.openPaths()...))
 	w.auth.Listening(w.server.Listener.Addr())
 	for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun, api.ScopeApprove, api.ScopeAdmin} {
-		w.tokens[s], _, err = w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: string(s) + "er", Scopes: []api.Scope{s}})
+		w.tokens[s], _, err = w.auth.CreateToken(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: string(s) + "er", Scopes: []api.Scope{s}})
 		must(t, err)
 	}
 	w.client = &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -128,9 +128,9 @@ func (w *httpEnv) make(_ context.Context, n runs.AgentRequest) (*runs.AgentParts
 	if n.Spec.Model == "none/none" {
 		return nil, errors.New("there is no model none/none")
 	}
-	text := pushing
+	text := pushScript
 	if n.Spec.Model == "play/twice" {
-		text = twoCalls
+		text = twoCallsScript
 	}
 	m, err := scripted.New([]byte(text), nil)
 	if err != nil {

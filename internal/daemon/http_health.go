@@ -23,8 +23,8 @@ func (a *service) healthHandlers() map[string]func(*call) error {
 		"readyz":          a.readyz,
 		"health":          a.health,
 		"getInfo":         a.info,
-		"getOpenAPI":      func(c *call) error { return c.created(a.document()) },
-		"getSocketSchema": func(c *call) error { return c.created(wire.Schema(), nil) },
+		"getOpenAPI":      func(c *call) error { return c.documentBytes(a.document()) },
+		"getSocketSchema": func(c *call) error { return c.documentBytes(wire.Schema(), nil) },
 		"getMetrics":      func(c *call) error { a.o.Metrics.ServeHTTP(c.w, c.r); return nil },
 		"getDoctor":       a.doctor,
 	}
@@ -67,8 +67,8 @@ func notReady(err error) string {
 }
 
 const (
-	checkTime = 1500 * time.Millisecond // time for a check of the store; the answer is due within 2 s
-	checkTTL  = 500 * time.Millisecond  // how long a result is reused, because a client may request it without a credential
+	checkTimeout = 1500 * time.Millisecond // time for a check of the store; the answer is due within 2 s
+	checkTTL     = 500 * time.Millisecond  // how long a result is reused, because a client may request it without a credential
 )
 
 // storeCheck contains the result of the last check of the store.
@@ -103,7 +103,7 @@ func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 	}
 	done := s.done
 	s.mu.Unlock()
-	timer := time.NewTimer(checkTime)
+	timer := time.NewTimer(checkTimeout)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -118,7 +118,7 @@ func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 }
 
 func (s *storeCheck) checkNow(ctx context.Context, store session.Store) {
-	ctx, stop := context.WithTimeout(retry.Within(ctx, 0), checkTime)
+	ctx, stop := context.WithTimeout(retry.Within(ctx, 0), checkTimeout)
 	defer stop()
 	err := session.New(store, nil).Check(ctx)
 	s.mu.Lock()
@@ -170,11 +170,11 @@ func (c *call) document(v any, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.created(json.Marshal(v))
+	return c.documentBytes(json.Marshal(v))
 }
 
-// created answers with an existing document.
-func (c *call) created(doc []byte, err error) error {
+// documentBytes answers with an existing document.
+func (c *call) documentBytes(doc []byte, err error) error {
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-// buildTime is the time limit for the build of an image. Downloading Debian and vendor agents takes
+// buildTimeout is the time limit for the build of an image. Downloading Debian and vendor agents takes
 // time.
-const buildTime = time.Hour
+const buildTimeout = time.Hour
 
 func apiImage(i *image.Image) routes.Image {
 	out := routes.Image(*i)
@@ -45,7 +45,7 @@ func (a *service) buildImage(c *call) error {
 	if c.accepts(routes.EventStream) {
 		return a.startStream(c, func(ctx context.Context, s *sse) error { return streamBuild(ctx, s, w, spec) })
 	}
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(buildTime))
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(buildTimeout))
 	img, err := built(c.ctx(), w, spec, nil)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *service) buildImage(c *call) error {
 }
 
 func built(ctx context.Context, w *workspace.Workspaces, s image.Spec, progress func(image.Progress)) (*image.Image, error) {
-	ctx, cancel := context.WithTimeout(ctx, buildTime)
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
 	id, err := w.BuildImage(ctx, s, progress)
 	if err != nil {
@@ -70,7 +70,7 @@ func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec imag
 	send := func(event string, v any) error {
 		data, err := jsonscan.Marshal(v)
 		if err == nil {
-			err = s.write(message(event, "", data), true)
+			err = s.write(encodeEvent(event, "", data), true)
 		}
 		if err != nil {
 			stop(err)

@@ -127,7 +127,7 @@ func (a *service) patchPolicy(c *call) error {
 	if c.r.Header.Get("If-Match") == "" {
 		return refuse(outcome.NeedsIfMatch, "the header If-Match is required: the version that the change applies to", "GET the policy and send its ETag")
 	}
-	version, only, err := c.matches()
+	version, only, err := c.parseIfMatch()
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *service) patchPolicy(c *call) error {
 		v := int(version)
 		change.IfVersion = &v
 	}
-	if err := a.change(c, m, change); err != nil {
+	if err := a.changePolicy(c, m, change); err != nil {
 		return err
 	}
 	if m, err = a.o.Sessions.Get(c.ctx(), m.ID); err != nil {
@@ -144,8 +144,8 @@ func (a *service) patchPolicy(c *call) error {
 	return a.writePolicy(c, m)
 }
 
-// change changes the policy of a running run, or of a session that is not running here.
-func (a *service) change(c *call, m session.Meta, change policy.Change) error {
+// changePolicy changes the policy of a running run, or of a session that is not running here.
+func (a *service) changePolicy(c *call, m session.Meta, change policy.Change) error {
 	by := c.actor()
 	change.By = by.Name
 	if _, err := a.o.Runs.Change(c.ctx(), runOf(m), change, by); !isInactive(err) {
@@ -180,10 +180,10 @@ func (a *service) revokeGrant(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.change(c, m, policy.Change{Revoke: c.path("grant")}); err != nil {
+	if err := a.changePolicy(c, m, policy.Change{Revoke: c.path("grant")}); err != nil {
 		return err
 	}
-	return c.none()
+	return c.noContent()
 }
 
 func (a *service) folderPolicy(c *call) error {
@@ -259,7 +259,7 @@ func notImplemented() error {
 func parseMode(s string) (policy.Mode, error) {
 	mode := policy.Mode(s)
 	if err := mode.Check(); err != nil {
-		return "", caused(outcome.Usage, "", err)
+		return "", wrapProblem(outcome.Usage, "", err)
 	}
 	return mode, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // The policy of an inactive session is changed by version.
 func TestPolicy(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", &session.MetaPatch{CWD: new("/w")}, "one")
 	var p api.Policy
 	tag := w.want(200, &p, "GET", "/v1/sessions/a/policy", "", w.as(api.ScopeRead)).header.Get("ETag")
@@ -47,9 +47,9 @@ func TestPolicy(t *testing.T) {
 // The policy of an active run is that of its guards, and a change applies at once; grants are
 // listed and can be revoked.
 func TestLivePolicy(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.want(201, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`","input":"push","model":"play/twice"}`)
-	q := w.question("r1", "git push")
+	q := w.waitApproval("r1", "git push")
 	var p api.Policy
 	tag := w.want(200, &p, "GET", "/v1/sessions/r1/policy", "").header.Get("ETag")
 	if !p.Running || len(p.Chains) != 1 || p.Chains[0].Tool != "Bash" || len(p.Chains[0].Links) == 0 {
@@ -58,7 +58,7 @@ func TestLivePolicy(t *testing.T) {
 	w.want(200, &p, "PATCH", "/v1/sessions/r1/policy", `{"patch":{"mode":"write","allow":["out/**"]}}`, "If-Match: "+tag)
 	w.want(412, nil, "PATCH", "/v1/sessions/r1/policy", `{"mode":"plan"}`, "If-Match: "+tag).problem(t)
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow-session"}`)
-	q = w.question("r1", "make")
+	q = w.waitApproval("r1", "make")
 	var list api.Page[policy.Grant]
 	w.want(200, &list, "GET", "/v1/sessions/r1/grants", "", w.as(api.ScopeRead))
 	if len(list.Items) != 1 || list.Items[0].Resource != "git push" || list.Items[0].By != "admin"+"er" {
@@ -72,13 +72,13 @@ func TestLivePolicy(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny"}`)
-	w.status("r1", api.StatusCompleted)
+	w.waitStatus("r1", api.StatusCompleted)
 }
 
 // Rules for relative paths that were added during a run are shown after the run, too.
 func TestRecordedPolicy(t *testing.T) {
-	w := newSite(t)
-	_, q := w.started("r1")
+	w := newHTTPEnv(t)
+	_, q := w.startWaitingRun("r1")
 	w.want(200, nil, "PATCH", "/v1/sessions/r1/policy", `{"patch":{"mode":"write","deny":["secrets/**"]}}`, "If-Match: *")
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
 	eventually(t, "the run has ended", func() bool {

@@ -21,7 +21,7 @@ func (a *service) rewindSession(c *call) error {
 		return err
 	}
 	if r.Digest != "" {
-		if err := a.idle(m); err != nil {
+		if err := a.checkIdle(m); err != nil {
 			return err
 		}
 	}

@@ -23,12 +23,12 @@ func (a *service) runHandlers() map[string]func(*call) error {
 		"listRuns":    a.listRuns,
 		"createRun":   a.createRun,
 		"getRun":      func(c *call) error { return a.writeRun(c, http.StatusOK, c.path("id")) },
-		"startRun":    a.act(a.start),
-		"continueRun": a.act(a.continueRun),
-		"stopRun":     a.act(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
-		"steerRun":    a.act(a.steer),
-		"giveInput":   a.act(a.input),
-		"setRunMode":  a.act(a.setMode),
+		"startRun":    a.runAction(a.start),
+		"continueRun": a.runAction(a.continueRun),
+		"stopRun":     a.runAction(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
+		"steerRun":    a.runAction(a.steer),
+		"giveInput":   a.runAction(a.input),
+		"setRunMode":  a.runAction(a.setMode),
 	}
 }
 
@@ -69,7 +69,7 @@ func (a *service) createRun(c *call) error {
 	}
 	p, err := a.o.Runs.Prepare(c.ctx(), *o)
 	if err != nil {
-		return a.unprepared(c, o.Spec.Session.ID, err)
+		return a.prepareError(c, o.Spec.Session.ID, err)
 	}
 	if q.Start == nil && spec.Prompt != "" || q.Start != nil && *q.Start {
 		if err := a.startOrDrop(c, p, spec.Prompt, o.Actor); err != nil {
@@ -84,11 +84,11 @@ func (a *service) createRun(c *call) error {
 	return a.writeRun(c, status, p.Run)
 }
 
-// unprepared returns a conflict if the run could not be prepared because it is running. Otherwise
+// prepareError returns a conflict if the run could not be prepared because it is running. Otherwise
 // it returns err.
-func (a *service) unprepared(c *call, id string, err error) error {
+func (a *service) prepareError(c *call, id string, err error) error {
 	if r, e := a.o.Runs.Get(c.ctx(), id); e == nil && !r.Status.Ended() {
-		return caused(outcome.Conflict, "wait until it ends, or steer it; see GET /v1/runs/"+id+", holdfast sessions show "+id, err)
+		return wrapProblem(outcome.Conflict, "wait until it ends, or steer it; see GET /v1/runs/"+id+", holdfast sessions show "+id, err)
 	}
 	return err
 }
@@ -146,14 +146,14 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 		spec.StrategyPath = filepath.Join(spec.Cwd, spec.StrategyPath)
 	}
 	if err := spec.Check(); err != nil {
-		return nil, caused(outcome.Usage, outcome.Hint(err), err)
+		return nil, wrapProblem(outcome.Usage, outcome.Hint(err), err)
 	}
 	if err := checkRunPermission(caller, &spec); err != nil {
 		return nil, err
 	}
 	s, err := namedStrategy(&spec)
 	if err != nil {
-		return nil, caused(outcome.Usage, "", err)
+		return nil, wrapProblem(outcome.Usage, "", err)
 	}
 	spec.Prompt, spec.Strategy, spec.StrategyPath = "", nil, ""
 	return &runs.PrepareOptions{Strategy: s, Spec: spec}, nil
@@ -171,9 +171,9 @@ func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	return nil, nil
 }
 
-// act returns a handler that applies an action to the run in the path. It answers with the run
+// runAction returns a handler that applies an action to the run in the path. It answers with the run
 // after the action.
-func (a *service) act(do func(c *call, id string) error) func(*call) error {
+func (a *service) runAction(do func(c *call, id string) error) func(*call) error {
 	return func(c *call) error {
 		id := c.path("id")
 		if err := session.CheckID(id); err != nil {

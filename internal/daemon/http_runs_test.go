@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// started starts a run that asks about git push, and returns its approval request.
-func (w *httpEnv) started(id string) (api.RunInfo, api.Approval) {
+// startWaitingRun starts a run that asks about git push, and returns its approval request.
+func (w *httpEnv) startWaitingRun(id string) (api.RunInfo, api.Approval) {
 	w.t.Helper()
 	var r api.RunInfo
 	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(api.ScopeRun))
-	return r, w.question(id, "git push")
+	return r, w.waitApproval(id, "git push")
 }
 
-// question waits for an approval request of a run.
-func (w *httpEnv) question(id, about string) api.Approval {
+// waitApproval waits for an approval request of a run.
+func (w *httpEnv) waitApproval(id, about string) api.Approval {
 	w.t.Helper()
 	var list api.Page[api.Approval]
 	eventually(w.t, "a question about "+about, func() bool {
@@ -31,7 +31,7 @@ func (w *httpEnv) question(id, about string) api.Approval {
 	return list.Items[0]
 }
 
-func (w *httpEnv) status(id string, want api.RunStatus) api.RunInfo {
+func (w *httpEnv) waitStatus(id string, want api.RunStatus) api.RunInfo {
 	w.t.Helper()
 	var r api.RunInfo
 	eventually(w.t, "run "+id+" is "+string(want), func() bool {
@@ -42,19 +42,19 @@ func (w *httpEnv) status(id string, want api.RunStatus) api.RunInfo {
 }
 
 func TestRun(t *testing.T) {
-	w := newSite(t)
-	r, q := w.started("r1")
+	w := newHTTPEnv(t)
+	r, q := w.startWaitingRun("r1")
 	if r.RunID != "r1" || q.State != routes.StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
 		t.Errorf("%+v\n%+v", r, q)
 	}
-	w.status("r1", api.StatusWaiting)
+	w.waitStatus("r1", api.StatusWaiting)
 	var got api.Approval
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision",
 		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
 	if got.State != routes.StateApproved || got.Answer.Actor != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
 		t.Errorf("%+v %+v", got, got.Answer)
 	}
-	r = w.status("r1", api.StatusCompleted)
+	r = w.waitStatus("r1", api.StatusCompleted)
 	if r.Segment != 1 || r.CompletedAt == nil || !strings.Contains(r.Result, "ran git push") {
 		t.Errorf("%+v", r)
 	}
@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 	w.want(404, nil, "GET", "/v1/approvals/"+q.ID[:len(q.ID)-1], "")
 
 	w.want(200, &r, "POST", "/v1/runs/r1/continue", `{"input":"more"}`)
-	r = w.status("r1", api.StatusCompleted)
+	r = w.waitStatus("r1", api.StatusCompleted)
 	if r.Segment != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	if a.header.Get("Location") != "/v1/runs/r1" {
 		t.Errorf("%v", a.header)
 	}
-	eventually(t, "a third segment", func() bool { r = w.status("r1", api.StatusCompleted); return r.Segment == 3 })
+	eventually(t, "a third segment", func() bool { r = w.waitStatus("r1", api.StatusCompleted); return r.Segment == 3 })
 	var list api.Page[api.RunInfo]
 	for query, want := range map[string]int{"": 1, "?status=completed": 1, "?status=failed": 0, "?cwd=/nowhere": 0} {
 		if w.want(200, &list, "GET", "/v1/runs"+query, ""); len(list.Items) != want {
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 
 // A run can be prepared first, stopped, and deleted after its end.
 func TestRunSteps(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	var r api.RunInfo
 	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`"}`)
 	if r.Status != api.StatusPending {
@@ -102,7 +102,7 @@ func TestRunSteps(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	w.want(200, &r, "POST", "/v1/runs/r1/start", `{"input":"push"}`)
-	w.status("r1", api.StatusWaiting)
+	w.waitStatus("r1", api.StatusWaiting)
 	if got := early.until("record"); got[len(got)-1].id != "1" {
 		t.Errorf("%v", got)
 	}
@@ -156,9 +156,9 @@ func TestRunSteps(t *testing.T) {
 // Of two concurrent answers, one wins and the other gets the winner; repeating the same answer
 // succeeds.
 func TestDecideRace(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	for _, id := range []string{"r1", "r2", "r3", "r4"} {
-		_, q := w.started(id)
+		_, q := w.startWaitingRun(id)
 		bodies := []string{`{"decision":"allow"}`, `{"decision":"deny","message":"no"}`}
 		scopes := []api.Scope{api.ScopeApprove, api.ScopeAdmin}
 		got := make([]*reply, 2)
@@ -185,13 +185,13 @@ func TestDecideRace(t *testing.T) {
 		if again.Answer.Actor != first.Answer.Actor || !again.Answer.At.Equal(first.Answer.At) {
 			t.Errorf("again: %+v, first %+v", again.Answer, first.Answer)
 		}
-		w.status(id, api.StatusCompleted)
+		w.waitStatus(id, api.StatusCompleted)
 	}
 }
 
 func TestDecideErrors(t *testing.T) {
-	w := newSite(t)
-	_, q := w.started("r1")
+	w := newHTTPEnv(t)
+	_, q := w.startWaitingRun("r1")
 	path := "/v1/approvals/" + q.ID + "/decision"
 	for body, want := range map[string]int{
 		``: 400, `{}`: 400, `{"decision":"maybe"}`: 400, `{"decision":"allow","by":"root"}`: 400, `{"decision":"allow","scope":"Bash(ls:*)"}`: 400,
@@ -217,8 +217,8 @@ func TestDecideErrors(t *testing.T) {
 			t.Errorf("%s: %d questions, want %d", state, len(list.Items), want)
 		}
 	}
-	w.status("r1", api.StatusCompleted)
-	_, q = w.started("r2")
+	w.waitStatus("r1", api.StatusCompleted)
+	_, q = w.startWaitingRun("r2")
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
 	if got.State != routes.StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
 		t.Errorf("%+v", got)
@@ -227,8 +227,8 @@ func TestDecideErrors(t *testing.T) {
 
 // An answer with always writes its rule into a settings file, and the reply names the line.
 func TestDecideAndSave(t *testing.T) {
-	w := newSite(t)
-	r, q := w.started("r1")
+	w := newHTTPEnv(t)
+	r, q := w.startWaitingRun("r1")
 	local := filepath.Join(r.Cwd, ".holdfast", "settings.local.json")
 	if a := q.SavePreview; a == nil || len(a.Rules) != 2 || a.Rules[0].Rule != "Bash(git push)" || len(a.Files) != 3 || a.Files[0].File != local {
 		t.Fatalf("%+v", a)
@@ -256,9 +256,9 @@ func TestDecideAndSave(t *testing.T) {
 	if b, err := os.ReadFile(local); err != nil || !strings.Contains(string(b), `"Bash(git push:*)"`) {
 		t.Errorf("%s %v", b, err)
 	}
-	w.status("r1", api.StatusCompleted)
+	w.waitStatus("r1", api.StatusCompleted)
 
-	_, q = w.started("r2") // a later answer writes nothing
+	_, q = w.startWaitingRun("r2") // a later answer writes nothing
 	path = "/v1/approvals/" + q.ID + "/decision"
 	w.want(200, nil, "POST", path, `{"decision":"deny"}`)
 	w.want(409, nil, "POST", path, `{"decision":"allow-session","always":"user"}`).problem(t)
@@ -269,12 +269,12 @@ func TestDecideAndSave(t *testing.T) {
 
 // The stream of approvals sends each new request and its answer.
 func TestApprovalStream(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	l := w.listen("/v1/approvals", w.as(api.ScopeRead))
 	if e := l.until("approvals"); e[0].data != `{"items":[]}` {
 		t.Errorf("%+v", e)
 	}
-	_, q := w.started("r1")
+	_, q := w.startWaitingRun("r1")
 	if e := l.until("approvals"); !strings.Contains(e[0].data, `"id":"`+q.ID+`"`) {
 		t.Errorf("%+v", e)
 	}

@@ -39,7 +39,7 @@ func (a *service) apiSession(ctx context.Context, m session.Meta, asking map[str
 		return api.Session{}, err
 	}
 	s := api.Session{Meta: m, Status: status.Status}
-	s.OpenApprovals = status.Questions
+	s.OpenApprovals = status.Approvals
 	if l, err := a.o.Sessions.Lease(ctx, m.ID); err == nil && l != nil {
 		s.HeldBy = &api.LeaseHolder{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.OwnsLease(l)}
 	}
@@ -73,7 +73,7 @@ func (a *service) listSessions(c *call) error {
 		}
 		n := 0
 		for ; n < len(page.Sessions) && len(out.Items) < limit; n++ {
-			if words != "" && !has(page.Sessions[n], words) {
+			if words != "" && !matchesSearch(page.Sessions[n], words) {
 				continue
 			}
 			s, err := a.apiSession(c.ctx(), page.Sessions[n], asking)
@@ -96,8 +96,8 @@ func (a *service) listSessions(c *call) error {
 	}
 }
 
-// has reports whether one of a session's searched fields contains words, which are in lower case.
-func has(m session.Meta, words string) bool {
+// matchesSearch reports whether one of a session's searched fields contains words, which are in lower case.
+func matchesSearch(m session.Meta, words string) bool {
 	for _, s := range []string{m.ID, m.Title, m.FirstPrompt, m.Summary, m.Tag, m.CWD} {
 		if strings.Contains(strings.ToLower(s), words) {
 			return true
@@ -150,9 +150,9 @@ func (a *service) writeFork(c *call, status int, m session.Meta, missing session
 
 func etag(n int64) string { return `"` + strconv.FormatInt(n, 10) + `"` }
 
-// matches parses If-Match, which contains the version that the change applies to. ok is false if it
+// parseIfMatch parses If-Match, which contains the version that the change applies to. ok is false if it
 // is missing or "*".
-func (c *call) matches() (n int64, ok bool, err error) {
+func (c *call) parseIfMatch() (n int64, ok bool, err error) {
 	v := c.r.Header.Get("If-Match")
 	if v == "" || v == "*" {
 		return 0, false, nil
@@ -200,7 +200,7 @@ func (a *service) patchSession(c *call) error {
 // patch changes title, tag and summary. With If-Match, it does so only if the session has not
 // changed.
 func (a *service) patch(c *call, id string, p session.MetaPatch) error {
-	head, only, err := c.matches()
+	head, only, err := c.parseIfMatch()
 	if err != nil {
 		return err
 	}
@@ -230,24 +230,24 @@ func (a *service) deleteSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	head, only, err := c.matches()
+	head, only, err := c.parseIfMatch()
 	if err != nil {
 		return err
 	}
 	if only && head != m.Head {
 		return a.preconditionFailed(c, m.ID)
 	}
-	if err := a.idle(m); err != nil {
+	if err := a.checkIdle(m); err != nil {
 		return err
 	}
 	if err := a.o.Sessions.DeleteFamily(c.ctx(), m.ID); err != nil {
 		return err
 	}
-	return c.none()
+	return c.noContent()
 }
 
-// idle returns an error while the run of a session is running.
-func (a *service) idle(m session.Meta) error {
+// checkIdle returns an error while the run of a session is running.
+func (a *service) checkIdle(m session.Meta) error {
 	run := runOf(m)
 	if !a.o.Runs.Busy(run) {
 		return nil

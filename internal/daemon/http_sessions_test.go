@@ -18,7 +18,7 @@ import (
 )
 
 func TestListSessions(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", &session.MetaPatch{Title: new("Fix the Build"), CWD: new("/w"), Tag: new("red")}, "one")
 	w.session("b", &session.MetaPatch{CWD: new("/w/sub")}, "please fix the BUILD")
 	w.session("c", &session.MetaPatch{Project: new("p1")}, "other")
@@ -49,7 +49,7 @@ func TestListSessions(t *testing.T) {
 // A status that no session can have on record is rejected, because an empty list would look like a
 // result.
 func TestListSessionsByStatus(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	for _, s := range []string{"waiting", "pending", "done", "Running"} {
 		var p api.Problem
 		w.want(400, &p, "GET", "/v1/sessions?run="+s, "")
@@ -68,7 +68,7 @@ func TestListSessionsByStatus(t *testing.T) {
 
 // Pages contain each session once, for every filter, and end.
 func TestPages(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	for i := range 23 {
 		w.session("s"+strconv.Itoa(i), &session.MetaPatch{Tag: new([]string{"odd", "even"}[i%2])}, "hello")
 	}
@@ -94,7 +94,7 @@ func TestPages(t *testing.T) {
 
 // A cursor is valid only for the list that it came from.
 func TestCursor(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	for _, id := range []string{"a", "b", "c"} {
 		w.session(id, &session.MetaPatch{Tag: new("x")}, "hello")
 	}
@@ -115,7 +115,7 @@ func TestCursor(t *testing.T) {
 }
 
 func TestPatchSession(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "hello")
 	var s api.Session
 	tag := w.want(200, &s, "PATCH", "/v1/sessions/a", `{"title":"new ghp_`+`k3J9xQ2mZ7vB4nL8tR1wY6pD5sF0gHcA9eUb","tag":"t"}`, w.as(api.ScopeRun)).header.Get("ETag")
@@ -146,7 +146,7 @@ func TestPatchSession(t *testing.T) {
 }
 
 func TestDeleteSession(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "hello")
 	w.session("b", nil, "hello")
 	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "a.writer", Owner: "a"})
@@ -172,7 +172,7 @@ func TestDeleteSession(t *testing.T) {
 }
 
 func TestFork(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one", "two", "three", "four")
 	count := func(id string) int {
 		loaded, err := w.sessions.Load(t.Context(), id, nil)
@@ -207,7 +207,7 @@ func TestFork(t *testing.T) {
 
 // The answer to a fork lists the policy that the fork does not inherit.
 func TestForkReportsNotInherited(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one", "two")
 	for _, c := range []policy.Change{
 		{Mode: policy.ModeRestricted, By: "ann"},
@@ -233,7 +233,7 @@ func TestForkReportsNotInherited(t *testing.T) {
 
 // HEAD is GET without a body.
 func TestHead(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one")
 	for _, path := range []string{"/healthz", "/v1/info", "/v1/sessions", "/v1/sessions/a", "/v1/sessions/a/events", "/v1/openapi.json"} {
 		got := w.do(http.MethodHead, path, "")
@@ -249,13 +249,13 @@ func TestHead(t *testing.T) {
 // A list of sessions shows the status of their runs, the number of open approval requests including
 // those of sub-agents, and whether this daemon holds the lease.
 func TestSessionStatus(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("idle", nil, "hello")
 	other := session.New(w.sessions.Store(), nil) // another process
 	held, err := other.Open(t.Context(), "idle", nil)
 	must(t, err)
 	defer held.Close()
-	w.started("r1")
+	w.startWaitingRun("r1")
 	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
 	must(t, err)
 	asked, err := session.NewDraft(record.KindApprovalAsked, approval.Request{ID: "q", Tool: "Bash", Use: "u"})
@@ -292,8 +292,8 @@ func TestSessionStatus(t *testing.T) {
 // No session of an active run can be rewound or deleted, including those of agents that have
 // finished their work.
 func TestAgentsOfRunningRuns(t *testing.T) {
-	w := newSite(t)
-	w.started("r1")
+	w := newHTTPEnv(t)
+	w.startWaitingRun("r1")
 	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
 	must(t, err)
 	must(t, sub.Close())

@@ -15,7 +15,7 @@ import (
 // On the unix socket, the peer's account is the credential. Only there can a client pass its
 // environment and identify itself as the command line.
 func TestUnixSocket(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	path := filepath.Join(t.TempDir(), "d.sock")
 	l, err := net.Listen("unix", path)
 	must(t, err)
@@ -47,11 +47,11 @@ func TestUnixSocket(t *testing.T) {
 	if status != 201 {
 		t.Fatal(status, body)
 	}
-	q := w.question("r1", "git push")
+	q := w.waitApproval("r1", "git push")
 	if status, body = send("POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`); status != 200 || !strings.Contains(body, `"via":"cli"`) {
 		t.Error(status, body)
 	}
-	w.status("r1", api.StatusCompleted)
+	w.waitStatus("r1", api.StatusCompleted)
 	for body, want := range map[string]int{`{"cwd":"/","environ":["A"]}`: 400, `{"cwd":"/","environ":["=b"]}`: 400} {
 		if status, got := send("POST", "/v1/runs", body); status != want {
 			t.Error(body, status, got)

@@ -37,13 +37,13 @@ func applyPatch(p *routes.WorkspacePatch, s *workspace.Settings) error {
 	}
 	if p.Agent != nil {
 		if p.Agent.Kind == "" {
-			return notUsable("agent.kind", "is required", "use holdfast, claude, codex or acp")
+			return invalidField("agent.kind", "is required", "use holdfast, claude, codex or acp")
 		}
 		s.Agent = workspace.AgentSpec{Kind: p.Agent.Kind, Command: p.Agent.Command}
 	}
 	if p.Network != nil {
 		if p.Network.Mode == "" {
-			return notUsable("network.mode", "is required", "use none or proxy")
+			return invalidField("network.mode", "is required", "use none or proxy")
 		}
 		s.Network = workspace.Network{Mode: p.Network.Mode, Domains: p.Network.Domains}
 	}
@@ -73,27 +73,27 @@ func applyLimits(l *routes.LimitsPatch, to *workspace.Limits) error {
 		}
 		n, err := workspace.ParseBytes(*f.given)
 		if err != nil || n == 0 {
-			return notUsable(f.name, "must be a number of bytes", `write "512m" or "2g"`)
+			return invalidField(f.name, "must be a number of bytes", `write "512m" or "2g"`)
 		}
 		*f.to = n
 	}
 	if l.CPUs != nil {
 		if *l.CPUs == 0 { // 0 would select the default
-			return notUsable("limits.cpus", "must be a number of processors", "write a number such as 2 or 0.5")
+			return invalidField("limits.cpus", "must be a number of processors", "write a number such as 2 or 0.5")
 		}
 		to.CPUs = *l.CPUs
 	}
 	if l.PIDs != nil {
 		if *l.PIDs == 0 {
-			return notUsable("limits.pids", "is too low to run anything", "use 512 for an agent")
+			return invalidField("limits.pids", "is too low to run anything", "use 512 for an agent")
 		}
 		to.PIDs = *l.PIDs
 	}
 	return nil
 }
 
-// notUsable returns the problem for a settings field that is invalid.
-func notUsable(field, what, hint string) error {
+// invalidField returns the problem for a settings field that is invalid.
+func invalidField(field, what, hint string) error {
 	p := routes.NewProblem(outcome.Usage, field+" "+what, hint)
 	p.Field = field
 	return p

@@ -12,13 +12,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// newWorkspaceSite serves workspaces without a container engine.
-func newWorkspaceSite(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
+// newWorkspaceEnv serves workspaces without a container engine.
+func newWorkspaceEnv(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
 	t.Helper()
 	t.Setenv("DOCKER_HOST", "unix:///no/such/engine.sock")
 	home := t.TempDir()
 	var made *workspace.Workspaces
-	w := newSite(t, func(o *Options) {
+	w := newHTTPEnv(t, func(o *Options) {
 		var err error
 		made, err = workspace.New(home, &workspace.Options{Sessions: o.Sessions})
 		must(t, err)
@@ -31,7 +31,7 @@ func newWorkspaceSite(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
 // Workspaces are created, read, changed and deleted without a container engine; operations that
 // need one report that.
 func TestWorkspaces(t *testing.T) {
-	w, _, home := newWorkspaceSite(t)
+	w, _, home := newWorkspaceEnv(t)
 	project := t.TempDir()
 	var one routes.Workspace
 	a := w.want(201, &one, "POST", "/v1/workspaces", `{"slug":"blog","project":"`+project+`","agent":{"kind":"claude"},`+
@@ -99,7 +99,7 @@ func TestWorkspaces(t *testing.T) {
 
 // A settings problem names the field, so that a form can show it there.
 func TestWorkspaceFields(t *testing.T) {
-	w, _, _ := newWorkspaceSite(t)
+	w, _, _ := newWorkspaceEnv(t)
 	for body, field := range map[string]string{
 		`{"slug":"A"}`:                                                   "slug",
 		`{"slug":"x","project":"relative"}`:                              "project",
@@ -128,7 +128,7 @@ func TestWorkspaceFields(t *testing.T) {
 
 // Operations that can change the daemon's machine need more than the scope read.
 func TestWorkspaceScopes(t *testing.T) {
-	w, _, _ := newWorkspaceSite(t)
+	w, _, _ := newWorkspaceEnv(t)
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"blog"}`)
 	for _, tt := range []struct {
 		needs              api.Scope
@@ -157,7 +157,7 @@ func TestWorkspaceScopes(t *testing.T) {
 
 // A daemon without workspaces reports that.
 func TestNoWorkspaces(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.want(501, nil, "GET", "/v1/workspaces", "").problem(t)
 	w.want(501, nil, "POST", "/v1/runs", `{"workspace":"blog","input":"x"}`).problem(t)
 }

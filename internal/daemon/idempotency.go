@@ -15,10 +15,10 @@ import (
 
 // Limits of the stored answers.
 const (
-	keyTTL   = 24 * time.Hour
-	maxKeys  = 4096
-	keyBytes = 16 << 20
-	maxKey   = 255 // bytes of an Idempotency-Key
+	keyTTL         = 24 * time.Hour
+	maxKeys        = 4096
+	maxStoredBytes = 16 << 20
+	maxKeyLength   = 255 // bytes of an Idempotency-Key
 )
 
 // idempotencyCache stores the answers to requests with an Idempotency-Key. It stores them only in
@@ -42,7 +42,7 @@ type storedResponse struct {
 	body    []byte
 }
 
-func newKeys(now func() time.Time) *idempotencyCache {
+func newIdempotencyCache(now func() time.Time) *idempotencyCache {
 	return &idempotencyCache{now: now, responses: map[string]*storedResponse{}}
 }
 
@@ -56,8 +56,8 @@ func (a *service) once(c *call) error {
 		return refuse(outcome.Usage, "the answer has a secret, which is not stored and cannot be repeated", "omit Idempotency-Key")
 	case c.route.Streams:
 		return refuse(outcome.Usage, "the answer may be a stream, which is not stored and cannot be repeated", "omit Idempotency-Key")
-	case len(key) > maxKey || !printable(key):
-		return refuse(outcome.Usage, "an Idempotency-Key must have 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
+	case len(key) > maxKeyLength || !printable(key):
+		return refuse(outcome.Usage, "an Idempotency-Key must have 1 to "+strconv.Itoa(maxKeyLength)+" printable ASCII characters", "")
 	}
 	id := c.caller.Method + "\x00" + c.caller.Name + "\x00" + strconv.Itoa(c.caller.UID) + "\x00" + c.caller.Token + "\x00" + key
 	sum := sha256.Sum256([]byte(c.r.Method + " " + c.r.URL.RequestURI() + "\n" + string(c.body)))
@@ -67,11 +67,11 @@ func (a *service) once(c *call) error {
 	}
 	if old != nil {
 		c.header("Idempotency-Replayed", "true")
-		if c.route.again != nil && old.status < http.StatusMultipleChoices {
+		if c.route.serveRepeat != nil && old.status < http.StatusMultipleChoices {
 			if at := old.location(); at != "" {
 				c.header("Location", at)
 			}
-			return c.route.again(c, old)
+			return c.route.serveRepeat(c, old)
 		}
 		old.replay(c.w)
 		return nil
@@ -80,7 +80,7 @@ func (a *service) once(c *call) error {
 	c.w = rec
 	defer func() { // this runs even after a panic; no answer is stored then
 		switch {
-		case c.route.again == nil:
+		case c.route.serveRepeat == nil:
 		case rec.status < http.StatusMultipleChoices:
 			rec.body.Reset()
 		case rec.status == http.StatusConflict: // the new answer may quote the first one
@@ -103,11 +103,11 @@ func printable(s string) bool {
 	return true
 }
 
-// repeats returns, by route ID, the handlers of repeated requests whose first answer is not stored.
+// repeatHandlers returns, by route ID, the handlers of repeated requests whose first answer is not stored.
 // For all other routes, the first answer is stored and sent again. An answer that contains text of
 // a session is not stored, because the text would remain after an erasure. The handler reads the
 // session again instead.
-func (a *service) repeats() map[string]func(c *call, first *storedResponse) error {
+func (a *service) repeatHandlers() map[string]func(c *call, first *storedResponse) error {
 	run := func(c *call, _ *storedResponse) error { return a.writeRun(c, http.StatusOK, c.path("id")) }
 	return map[string]func(c *call, first *storedResponse) error{
 		"decideApproval": func(c *call, _ *storedResponse) error { return a.getApproval(c) },
@@ -163,7 +163,7 @@ func (k *idempotencyCache) finish(id string, r *recorder) {
 func (k *idempotencyCache) forget() {
 	for len(k.order) > 0 {
 		e := k.responses[k.order[0]]
-		if k.now().Sub(e.at) < keyTTL && len(k.order) <= maxKeys && k.bytes <= keyBytes {
+		if k.now().Sub(e.at) < keyTTL && len(k.order) <= maxKeys && k.bytes <= maxStoredBytes {
 			return
 		}
 		k.bytes -= len(e.body)

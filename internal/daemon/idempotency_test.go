@@ -14,7 +14,7 @@ import (
 )
 
 func TestIdempotency(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one")
 	w.session("b", nil, "one")
 	const key = "Idempotency-Key: k1"
@@ -64,7 +64,7 @@ func TestIdempotency(t *testing.T) {
 // Answers with text of a session are not stored, because an erasure would miss them. A repeated
 // request is not served twice; its answer is read from the session again.
 func TestIdempotencyStoresNoText(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one")
 	const key = "Idempotency-Key: k1"
 	posts := []struct {
@@ -78,7 +78,7 @@ func TestIdempotencyStoresNoText(t *testing.T) {
 	for i, p := range posts {
 		first[i] = w.want(p.status, nil, "POST", p.path, p.body, key+strconv.Itoa(i)).header.Get("Location")
 	}
-	w.started("q")
+	w.startWaitingRun("q")
 	w.want(200, nil, "POST", "/v1/runs/q/stop", "", key+"s")
 	w.api.keys.mu.Lock()
 	for id, k := range w.api.keys.responses {
@@ -104,8 +104,8 @@ func TestIdempotencyStoresNoText(t *testing.T) {
 // An approval is decided once, however often the request is repeated; the winning answer is read
 // from the session.
 func TestIdempotencyOfDecision(t *testing.T) {
-	w := newSite(t)
-	_, q := w.started("r")
+	w := newHTTPEnv(t)
+	_, q := w.startWaitingRun("r")
 	decide := func(decision string, status int, key string) string {
 		body := `{"decision":"` + decision + `","message":"rosebud"}`
 		return string(w.want(status, nil, "POST", "/v1/approvals/"+q.ID+"/decision", body, "Idempotency-Key: "+key).body)
@@ -130,7 +130,7 @@ func TestIdempotencyOfDecision(t *testing.T) {
 // The stored answers are limited in number, bytes and time; server errors are not stored.
 func TestIdempotencyLimits(t *testing.T) {
 	now := time.Unix(0, 0)
-	k := newKeys(func() time.Time { return now })
+	k := newIdempotencyCache(func() time.Time { return now })
 	put := func(id string, status, size int) {
 		t.Helper()
 		if old, err := k.begin(id, sha256.Sum256([]byte(id))); old != nil || err != nil {
@@ -157,7 +157,7 @@ func TestIdempotencyLimits(t *testing.T) {
 	for i := range 40 {
 		put("big"+strconv.Itoa(i), 200, 1<<20)
 	}
-	if k.bytes > keyBytes || len(k.responses) != keyBytes>>20 {
+	if k.bytes > maxStoredBytes || len(k.responses) != maxStoredBytes>>20 {
 		t.Errorf("%d stored, %d bytes", len(k.responses), k.bytes)
 	}
 	for _, status := range []int{0, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests} {

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-var figures = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+var fakeMetrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	_, _ = w.Write([]byte("up 1\n"))
 })
 
 // The document has exactly the existing routes, each with a unique id.
 func TestDocument(t *testing.T) {
-	w := newSite(t, func(o *Options) { o.Metrics = figures })
+	w := newHTTPEnv(t, func(o *Options) { o.Metrics = fakeMetrics })
 	var doc openDoc
 	w.want(200, &doc, "GET", "/v1/openapi.json", "")
 	ids := map[string]bool{}
@@ -51,7 +51,7 @@ func TestRedocly(t *testing.T) {
 	if tools == "" {
 		testneed.Need(t, `eval "$(scripts/services env webtools)" makes this run`)
 	}
-	w := newSite(t, func(o *Options) { o.Metrics = figures })
+	w := newHTTPEnv(t, func(o *Options) { o.Metrics = fakeMetrics })
 	doc, err := w.api.document()
 	must(t, err)
 	dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestRedocly(t *testing.T) {
 
 // A request without a credential, or with one for something else, is rejected on every route.
 func TestCredentials(t *testing.T) {
-	w := newSite(t, func(o *Options) { o.Metrics = figures })
+	w := newHTTPEnv(t, func(o *Options) { o.Metrics = fakeMetrics })
 	fill := strings.NewReplacer("{id}", "x", "{grant}", "g")
 	for i := range w.api.table {
 		rt := &w.api.table[i]
@@ -121,7 +121,7 @@ func TestCredentials(t *testing.T) {
 
 // Unknown paths, and known paths with other methods.
 func TestNoRoute(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	for _, path := range []string{"/", "/index.html", "/v1", "/v1/", "/v1/nothing", "/v1/sessions/", "/metrics", "/favicon.ico"} {
 		if p := w.want(404, nil, "GET", path, "").problem(t); p.Code != "not_found" || p.Instance != path {
 			t.Errorf("%s: %+v", path, p)

@@ -65,21 +65,21 @@ func (s *faultyStore) Check(ctx context.Context) error {
 }
 
 var (
-	awayError = &session.Error{Op: "x", Err: session.ErrUnavailable, Detail: "connection refused"}
-	fullError = &session.Error{Op: "append", Err: session.ErrFull}
+	unavailableError = &session.Error{Op: "x", Err: session.ErrUnavailable, Detail: "connection refused"}
+	fullError        = &session.Error{Op: "append", Err: session.ErrFull}
 )
 
-func newFaultySite(t *testing.T) (*httpEnv, *faultyStore) {
+func newFaultyEnv(t *testing.T) (*httpEnv, *faultyStore) {
 	t.Helper()
 	store := &faultyStore{}
-	w := newSiteOn(t, func(s session.Store) session.Store { store.Store = s; return store })
+	w := newHTTPEnvOn(t, func(s session.Store) session.Store { store.Store = s; return store })
 	w.api.board.patience = 200 * time.Millisecond
 	t.Cleanup(func() { store.all.Store(nil); store.writes.Store(nil) })
 	return w, store
 }
 
-// refused checks that a request is rejected temporarily.
-func (w *httpEnv) refused(status int, code, method, path, body string, scope api.Scope) {
+// wantTemporary checks that a request is rejected temporarily.
+func (w *httpEnv) wantTemporary(status int, code, method, path, body string, scope api.Scope) {
 	w.t.Helper()
 	a := w.want(status, nil, method, path, body, w.as(scope))
 	if p := a.problem(w.t); p.Code != code || a.header.Get("Retry-After") == "" {
@@ -90,12 +90,12 @@ func (w *httpEnv) refused(status int, code, method, path, body string, scope api
 // While the store is unavailable, requests are rejected temporarily, streams end with the reason,
 // and a waiting run and its approval request stay.
 func TestStoreUnavailable(t *testing.T) {
-	w, store := newFaultySite(t)
-	_, q := w.started("r1")
+	w, store := newFaultyEnv(t)
+	_, q := w.startWaitingRun("r1")
 	events, board := w.listen("/v1/sessions/r1/events"), w.listen("/v1/approvals")
 	events.until("caught_up")
 	board.until("approvals")
-	store.all.Store(awayError)
+	store.all.Store(unavailableError)
 	for name, l := range map[string]*listener{"events": events, "approvals": board} {
 		if causes := l.until("failed"); !strings.Contains(causes[len(causes)-1].data, `"code":"unavailable"`) {
 			t.Errorf("%s: %v", name, causes)
@@ -105,17 +105,17 @@ func TestStoreUnavailable(t *testing.T) {
 		}
 	}
 	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
-	w.refused(503, "unavailable", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
-	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
-	w.refused(503, "unavailable", "GET", "/v1/sessions", "", api.ScopeRead)
-	w.refused(503, "unavailable", "GET", "/v1/sessions/r1/events", "", api.ScopeRead)
+	w.wantTemporary(503, "unavailable", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
+	w.wantTemporary(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
+	w.wantTemporary(503, "unavailable", "GET", "/v1/sessions", "", api.ScopeRead)
+	w.wantTemporary(503, "unavailable", "GET", "/v1/sessions/r1/events", "", api.ScopeRead)
 	store.all.Store(nil)
-	w.status("r1", api.StatusWaiting)
-	if got := w.question("r1", "git push"); got.ID != q.ID {
+	w.waitStatus("r1", api.StatusWaiting)
+	if got := w.waitApproval("r1", "git push"); got.ID != q.ID {
 		t.Errorf("%+v", got)
 	}
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(api.ScopeApprove))
-	w.status("r1", api.StatusCompleted)
+	w.waitStatus("r1", api.StatusCompleted)
 	if w.mu.Lock(); len(w.ran) != 1 {
 		t.Errorf("ran %v", w.ran)
 	}
@@ -127,7 +127,7 @@ func TestStoreUnavailable(t *testing.T) {
 func TestNotReadyIsLoggedOnce(t *testing.T) {
 	var log strings.Builder
 	store := &faultyStore{}
-	w := newSiteOn(t, func(s session.Store) session.Store { store.Store = s; return store }, func(o *Options) {
+	w := newHTTPEnvOn(t, func(s session.Store) session.Store { store.Store = s; return store }, func(o *Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	ask := func(status int) {
@@ -137,7 +137,7 @@ func TestNotReadyIsLoggedOnce(t *testing.T) {
 	}
 	for range 2 {
 		ask(200)
-		store.all.Store(awayError)
+		store.all.Store(unavailableError)
 		ask(503)
 		store.all.Store(nil)
 	}
@@ -149,23 +149,23 @@ func TestNotReadyIsLoggedOnce(t *testing.T) {
 
 // While the disk is full, writes are rejected with 507, and the approval request stays.
 func TestStoreWithoutSpace(t *testing.T) {
-	w, store := newFaultySite(t)
-	_, q := w.started("r1")
+	w, store := newFaultyEnv(t)
+	_, q := w.startWaitingRun("r1")
 	store.writes.Store(fullError)
-	w.refused(507, "no_space", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
-	w.refused(507, "no_space", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
+	w.wantTemporary(507, "no_space", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
+	w.wantTemporary(507, "no_space", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
 	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
-	w.status("r1", api.StatusWaiting)
+	w.waitStatus("r1", api.StatusWaiting)
 	store.writes.Store(nil)
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(api.ScopeApprove))
-	w.status("r1", api.StatusCompleted)
+	w.waitStatus("r1", api.StatusCompleted)
 }
 
 // A daemon that is shutting down rejects new runs.
 func TestDrainingRefusesRuns(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	must(t, w.runs.Close())
-	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
+	w.wantTemporary(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
 }
 
 // A WebSocket with a subscription is closed if the run's log cannot be read for a while.
@@ -183,11 +183,11 @@ func TestSocketStoreUnavailable(t *testing.T) {
 		must(t, w.closeStore())
 	})
 	c := w.ann()
-	id := c.prepared(w.cwd)
+	id := c.prepare(w.cwd)
 	c.send(`{"type":"start_run","runId":"` + id + `","input":"go"}`)
 	c.until("strategy_completed")
 	defer store.all.Store(nil)
-	store.all.Store(awayError)
+	store.all.Store(unavailableError)
 	for m := c.next(); ; m = c.next() {
 		if m["type"] == "error" {
 			if m["code"] != string(wire.CodeUnavailable) {
@@ -196,7 +196,7 @@ func TestSocketStoreUnavailable(t *testing.T) {
 			break
 		}
 	}
-	if code := c.closed(); code != websocket.StatusTryAgainLater {
+	if code := c.closeCode(); code != websocket.StatusTryAgainLater {
 		t.Errorf("closed with %v", code)
 	}
 }
@@ -205,12 +205,12 @@ func TestSocketStoreUnavailable(t *testing.T) {
 // continues.
 func TestAnswerContinues(t *testing.T) {
 	t.Parallel()
-	w := beginDaemon(t, map[string]string{"writer": pushing}, nil)
+	w := beginDaemon(t, map[string]string{"writer": pushScript}, nil)
 	c := w.ann()
-	id := c.prepared(w.cwd)
+	id := c.prepare(w.cwd)
 	c.send(`{"type":"start_run","runId":"` + id + `","input":"go"}`)
 	question, _ := c.until("request_permission")["requestId"].(string)
-	w.again()
+	w.restart()
 	decide := func(token, more string) (int, api.Approval) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+w.address+"/v1/approvals/"+question+"/decision", strings.NewReader(`{"decision":"allow"`+more+`}`))

@@ -57,8 +57,8 @@ func refuse(out outcome.Outcome, detail, hint string) error {
 	return routes.NewProblem(out, detail, hint)
 }
 
-// caused is like [refuse], with the message of another error, which it wraps.
-func caused(out outcome.Outcome, hint string, err error) error {
+// wrapProblem is like [refuse], with the message of another error, which it wraps.
+func wrapProblem(out outcome.Outcome, hint string, err error) error {
 	p := routes.NewProblem(out, err.Error(), hint)
 	p.Cause = err
 	return p
@@ -66,7 +66,7 @@ func caused(out outcome.Outcome, hint string, err error) error {
 
 // problemOf returns the problem for an error.
 func problemOf(err error) *api.Problem {
-	p := routes.NewProblem(statusOf(err), err.Error(), outcome.Hint(err))
+	p := routes.NewProblem(outcomeOf(err), err.Error(), outcome.Hint(err))
 	if e, ok := errors.AsType[*workspace.Error](err); ok {
 		p.Field = e.Field
 	}
@@ -82,8 +82,8 @@ func problemOf(err error) *api.Problem {
 	return p
 }
 
-// ofRuns maps codes of runs to outcomes. For other codes, the outcome depends on the cause.
-var ofRuns = map[wire.Code]outcome.Outcome{
+// runOutcomes maps codes of runs to outcomes. For other codes, the outcome depends on the cause.
+var runOutcomes = map[wire.Code]outcome.Outcome{
 	wire.CodeRunNotFound:         outcome.NotFound,
 	wire.CodeNoPendingInput:      outcome.Conflict,
 	wire.CodeNoPendingPermission: outcome.NotFound,
@@ -98,14 +98,14 @@ var ofRuns = map[wire.Code]outcome.Outcome{
 	wire.CodeInternal:        outcome.Failed,
 }
 
-// onFailure maps codes to outcomes. It is used for errors whose cause has no outcome.
-var onFailure = map[wire.Code]outcome.Outcome{
+// failureOutcomes maps codes to outcomes. It is used for errors whose cause has no outcome.
+var failureOutcomes = map[wire.Code]outcome.Outcome{
 	wire.CodePrepareFailed:  outcome.Usage,
 	wire.CodeStartFailed:    outcome.Conflict,
 	wire.CodeContinueFailed: outcome.Conflict,
 }
 
-func statusOf(err error) outcome.Outcome {
+func outcomeOf(err error) outcome.Outcome {
 	if e, ok := errors.AsType[*api.Problem](err); ok {
 		return e.Outcome()
 	}
@@ -113,13 +113,13 @@ func statusOf(err error) outcome.Outcome {
 		return httpOutcome(err)
 	}
 	if e, ok := errors.AsType[*runs.Error](err); ok {
-		if out, ok := ofRuns[e.Code]; ok {
+		if out, ok := runOutcomes[e.Code]; ok {
 			return out
 		}
 		if out := httpOutcome(e.Err); e.Err != nil && out != outcome.Failed {
 			return out
 		}
-		if out, ok := onFailure[e.Code]; ok {
+		if out, ok := failureOutcomes[e.Code]; ok {
 			return out
 		}
 	}

@@ -20,8 +20,8 @@ import (
 // route is a route with its handler. The mux and the OpenAPI document are made from the same list.
 type route struct {
 	routes.Route
-	serve func(c *call) error // nil for the WebSocket
-	again func(c *call, first *storedResponse) error
+	serve       func(c *call) error // nil for the WebSocket
+	serveRepeat func(c *call, first *storedResponse) error
 }
 
 // call is one request to a route.
@@ -79,7 +79,7 @@ func (c *call) jsonAs(status int, v any) error {
 	return nil
 }
 
-func (c *call) none() error {
+func (c *call) noContent() error {
 	c.w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -105,7 +105,7 @@ func (a *service) routes(mux *http.ServeMux) {
 			a.fail(w, r, refuse(outcome.NoMethod, "the method "+r.Method+" is not allowed here", "Allow: "+strings.Join(allow, ", ")))
 		})
 	}
-	mux.HandleFunc("/", a.page)
+	mux.HandleFunc("/", a.serveConsole)
 }
 
 // serve serves a request of a route.
@@ -114,8 +114,8 @@ func (a *service) routes(mux *http.ServeMux) {
 // not use resources. Streams and exports set separate time limits.
 func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
-	_ = control.SetWriteDeadline(time.Now().Add(answerTime))
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	_ = control.SetWriteDeadline(time.Now().Add(answerTimeout))
 	if err := a.admit(rt, w, r); err != nil {
 		a.fail(w, r, err)
 	}
@@ -124,15 +124,15 @@ func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	storeTime  = 3 * time.Second // how long a request waits for an unreachable store
-	bodyTime   = 30 * time.Second
-	answerTime = 5 * time.Minute // verifying all sessions takes a while
+	storeTimeout  = 3 * time.Second // how long a request waits for an unreachable store
+	bodyTimeout   = 30 * time.Second
+	answerTimeout = 5 * time.Minute // verifying all sessions takes a while
 )
 
 func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
-	c := &call{w: w, r: r.WithContext(retry.Within(r.Context(), storeTime)), route: rt}
+	c := &call{w: w, r: r.WithContext(retry.Within(r.Context(), storeTimeout)), route: rt}
 	c.caller, _ = auth.CallerFrom(r.Context())
-	if err := allowed(rt, r); err != nil {
+	if err := checkScope(rt, r); err != nil {
 		return err
 	}
 	var err error
@@ -166,8 +166,8 @@ func (c *call) serveRaw() error {
 	return c.route.serve(c)
 }
 
-// allowed returns an error if the caller may not use the route; the error says why.
-func allowed(rt *route, r *http.Request) error {
+// checkScope returns an error if the caller may not use the route; the error says why.
+func checkScope(rt *route, r *http.Request) error {
 	if rt.Scope == "" {
 		return nil
 	}

@@ -24,11 +24,11 @@ func (a *service) routeTable() []route {
 	} {
 		maps.Copy(serve, part)
 	}
-	again := a.repeats()
+	again := a.repeatHandlers()
 	var list []route
 	for _, r := range routes.Routes() {
 		if r.ID != "getMetrics" || a.o.Metrics != nil {
-			list = append(list, route{Route: r, serve: serve[r.ID], again: again[r.ID]})
+			list = append(list, route{Route: r, serve: serve[r.ID], serveRepeat: again[r.ID]})
 		}
 	}
 	return list

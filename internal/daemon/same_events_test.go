@@ -17,25 +17,25 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// observed records the events of an agent.
-type observed struct {
+// eventRecorder records the events of an agent.
+type eventRecorder struct {
 	mu  sync.Mutex
 	all []event.Event
 }
 
-func (o *observed) Observe(_ string, e event.Event) {
+func (o *eventRecorder) Observe(_ string, e event.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all = append(o.all, e)
 }
 
-func (o *observed) events() []event.Event {
+func (o *eventRecorder) events() []event.Event {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.all)
 }
 
-// forms returns the JSON of events: the recorded ones, or the provisional ones.
+// formsOf returns the JSON of events: the recorded ones, or the provisional ones.
 func formsOf(t testing.TB, all []event.Event, provisional bool) []string {
 	t.Helper()
 	var list []string
@@ -49,9 +49,9 @@ func formsOf(t testing.TB, all []event.Event, provisional bool) []string {
 	return list
 }
 
-// onWebSocket returns the messages for events on the WebSocket: their types with the ids that they
+// socketMessages returns the messages for events on the WebSocket: their types with the ids that they
 // are about.
-func onWebSocket(t testing.TB, all []event.Event) []string {
+func socketMessages(t testing.TB, all []event.Event) []string {
 	t.Helper()
 	var list []string
 	for _, e := range all {
@@ -86,8 +86,8 @@ func onWebSocket(t testing.TB, all []event.Event) []string {
 	return list
 }
 
-// projected returns the same for records, as the WebSocket sends them.
-func projected(t testing.TB, records []session.Record) []string {
+// projectedMessages returns the same for records, as the WebSocket sends them.
+func projectedMessages(t testing.TB, records []session.Record) []string {
 	t.Helper()
 	var list []string
 	for _, r := range records {
@@ -114,16 +114,16 @@ func projected(t testing.TB, records []session.Record) []string {
 // The agent, its log, the event stream and the WebSocket contain the same events in the same order;
 // the event stream also contains the provisional ones.
 func TestSameEventsEverywhere(t *testing.T) {
-	w := newSite(t)
-	observer := new(observed)
+	w := newHTTPEnv(t)
+	observer := new(eventRecorder)
 	w.observers = []agent.LoopObserver{observer}
 	w.want(201, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`"}`, w.as(api.ScopeRun))
 	l := w.listen("/v1/sessions/r1/events")
 	l.until("caught_up")
 	w.want(200, nil, "POST", "/v1/runs/r1/start", `{"input":"push it"}`)
-	q := w.question("r1", "git push")
+	q := w.waitApproval("r1", "git push")
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
-	w.status("r1", api.StatusCompleted)
+	w.waitStatus("r1", api.StatusCompleted)
 	want := formsOf(t, observer.events(), false)
 	if len(want) < 9 {
 		t.Fatalf("the agent emitted only %s", want)
@@ -167,7 +167,7 @@ func TestSameEventsEverywhere(t *testing.T) {
 	if diff := cmp.Diff(want, formsOf(t, streamed, false)); diff != "" {
 		t.Errorf("the agent -, the event stream +:\n%s", diff)
 	}
-	if diff := cmp.Diff(onWebSocket(t, observer.events()), projected(t, records)); diff != "" {
+	if diff := cmp.Diff(socketMessages(t, observer.events()), projectedMessages(t, records)); diff != "" {
 		t.Errorf("the agent -, the WebSocket +:\n%s", diff)
 	}
 	provisional := slices.DeleteFunc(streamed, func(e event.Event) bool { _, ok := e.(event.Result); return ok })

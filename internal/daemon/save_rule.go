@@ -43,8 +43,8 @@ func (o *Options) planSave(ctx context.Context, caller auth.Caller, q *approval.
 	return saverule.NewPlan(o.Env, target, q, a)
 }
 
-// write saves the rule of an answer that was recorded.
-func write(plan *saverule.Plan) (*savedrule.Result, error) {
+// saveRule saves the rule of an answer that was recorded.
+func saveRule(plan *saverule.Plan) (*savedrule.Result, error) {
 	if plan == nil {
 		return nil, nil //nolint:nilnil // nothing is saved
 	}
@@ -68,8 +68,8 @@ func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedru
 	return saverule.Preview(a.o.Env, target, q)
 }
 
-// planSaveOf is [Options.planSave] for a WebSocket client, which names an approval.
-func (c *socket) planSaveOf(ctx context.Context, a *approval.Answer) (*saverule.Plan, error) {
+// planSaveByID is [Options.planSave] for a WebSocket client, which names an approval.
+func (c *socket) planSaveByID(ctx context.Context, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is saved
 	}

@@ -13,9 +13,9 @@ import (
 // Limits of the HTTP server. Bodies and answers have separate limits, because an event stream must
 // not have one.
 const (
-	headerTime  = 10 * time.Second // until a request's headers must have arrived
-	idleTime    = 2 * time.Minute  // between the requests of a connection
-	headerBytes = 64 << 10
+	headerTimeout = 10 * time.Second // until a request's headers must have arrived
+	idleTimeout   = 2 * time.Minute  // between the requests of a connection
+	headerBytes   = 64 << 10
 )
 
 // Server is the daemon's server. New creates a server, Serve serves on listeners, and Shutdown ends
@@ -53,9 +53,9 @@ func New(o *Options) (*Server, error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	s.http = &http.Server{
-		Handler:           withReadDeadline(s.o.Auth.Handler(mux, append(s.api.open(), "/v1/ws", "/ws")...), bodyTime),
-		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       idleTime,
+		Handler:           withReadDeadline(s.o.Auth.Handler(mux, append(s.api.openPaths(), "/v1/ws", "/ws")...), bodyTimeout),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
 		ConnContext:       s.o.Auth.ConnContext,
 		ConnState:         newConnLimit(openFiles()).state,

@@ -11,8 +11,8 @@ import (
 // those of sub-agents. It reports the number of queries of the store.
 func BenchmarkListSessions(b *testing.B) {
 	const plain, subs = 60, 1500
-	counted := &counted{}
-	w := newSite(b, func(o *Options) {
+	counted := &countingStore{}
+	w := newHTTPEnv(b, func(o *Options) {
 		counted.Store = o.Sessions.Store()
 		o.Sessions = session.New(counted, nil)
 	})

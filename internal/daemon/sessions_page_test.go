@@ -12,13 +12,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// counted is a store that counts the listed pages, except queries for single sessions.
-type counted struct {
+// countingStore is a store that counts the listed pages, except queries for single sessions.
+type countingStore struct {
 	session.Store
 	lists atomic.Int64
 }
 
-func (c *counted) List(ctx context.Context, q session.Query) (session.Page, error) {
+func (c *countingStore) List(ctx context.Context, q session.Query) (session.Page, error) {
 	if q.ID == "" {
 		c.lists.Add(1)
 	}
@@ -26,13 +26,13 @@ func (c *counted) List(ctx context.Context, q session.Query) (session.Page, erro
 }
 
 // Unwrap gives access to the other methods of the store.
-func (c *counted) Unwrap() session.Store { return c.Store }
+func (c *countingStore) Unwrap() session.Store { return c.Store }
 
 // However many sessions of sub-agents are newer or do not contain the words, a page needs only a
 // few queries of the store, and the pages contain every session once.
 func TestListQueriesOfStore(t *testing.T) {
-	c := &counted{}
-	w := newSite(t, func(o *Options) {
+	c := &countingStore{}
+	w := newHTTPEnv(t, func(o *Options) {
 		c.Store = o.Sessions.Store()
 		o.Sessions = session.New(c, nil)
 	})

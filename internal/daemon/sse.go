@@ -24,7 +24,7 @@ const (
 	heartbeat    = 15 * time.Second
 	writeTimeout = 10 * time.Second // a client that reads nothing for this time is disconnected
 	maxStreams   = 4096
-	burst        = 64 // events of a replay between two flushes
+	flushEvery   = 64 // events of a replay between two flushes
 )
 
 // sse writes one event stream. If a write takes too long, it fails and the stream ends; the client
@@ -32,7 +32,7 @@ const (
 type sse struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
-	within    time.Duration // time limit of a write
+	timeout   time.Duration // time limit of a write
 	unflushed int           // how many events are written but not flushed
 }
 
@@ -70,17 +70,17 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	s := &sse{w: c.w, control: http.NewResponseController(c.w), within: a.timeouts}
+	s := &sse{w: c.w, control: http.NewResponseController(c.w), timeout: a.streamTimeout}
 	_ = s.write([]byte("retry: 500\n\n"), true)
 	err := run(ctx, s)
 	switch {
 	case errors.Is(context.Cause(ctx), errShutdown) || errors.Is(err, io.EOF):
-		_ = s.write(message("shutdown", "", []byte("{}")), true)
+		_ = s.write(encodeEvent("shutdown", "", []byte("{}")), true)
 	case err != nil && ctx.Err() == nil:
 		p := problemOf(err)
 		a.log.WarnContext(ctx, "an event stream ended", "path", c.r.URL.Path, "error", err)
 		if data, merr := jsonscan.Marshal(map[string]string{"code": p.Code, "detail": p.Detail}); merr == nil {
-			_ = s.write(message("failed", "", data), true)
+			_ = s.write(encodeEvent("failed", "", data), true)
 		}
 	}
 	return nil
@@ -90,23 +90,23 @@ var errRevoked = errors.New("the credential was revoked")
 
 // write sends bytes. If flush is false, they are sent together with later ones.
 func (s *sse) write(b []byte, flush bool) error {
-	err := s.control.SetWriteDeadline(time.Now().Add(s.within))
+	err := s.control.SetWriteDeadline(time.Now().Add(s.timeout))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := s.w.Write(b); err != nil {
 		return err
 	}
-	if s.unflushed++; !flush && s.unflushed < burst {
+	if s.unflushed++; !flush && s.unflushed < flushEvery {
 		return nil
 	}
 	s.unflushed = 0
 	return s.control.Flush()
 }
 
-// message encodes one event of a stream. JSON has line breaks only in strings, where they are
+// encodeEvent encodes one event of a stream. JSON has line breaks only in strings, where they are
 // escaped, so data is one line. An id without data only updates the client's Last-Event-ID.
-func message(event, id string, data []byte) []byte {
+func encodeEvent(event, id string, data []byte) []byte {
 	var b bytes.Buffer
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
@@ -170,7 +170,7 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 	}
 	exists := m.Head > 0
 	alive := func() error {
-		if exists || a.prepared(ctx, m.ID) {
+		if exists || a.isPrepared(ctx, m.ID) {
 			return nil
 		}
 		_, err := a.o.Sessions.Get(ctx, m.ID)
@@ -180,7 +180,7 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 		e, err := next(ctx, s, sub, alive)
 		switch {
 		case errors.Is(err, session.ErrNotFound):
-			return s.write(message("deleted", "", []byte("{}")), true)
+			return s.write(encodeEvent("deleted", "", []byte("{}")), true)
 		case errors.Is(err, session.ErrCorrupt):
 			continue
 		case err != nil:
@@ -190,7 +190,7 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 		exists = exists || e.Kind == feed.Durable
 		list := e.Frames(encoding)
 		if e.Kind == feed.CaughtUp {
-			list = [][]byte{a.caughtUp(ctx, e)}
+			list = [][]byte{a.caughtUpFrame(ctx, e)}
 		}
 		for i, f := range list {
 			if err := s.write(f, live && i == len(list)-1); err != nil {
@@ -203,8 +203,8 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 	}
 }
 
-// prepared reports whether a run exists that has not started. It has no session yet.
-func (a *service) prepared(ctx context.Context, id string) bool {
+// isPrepared reports whether a run exists that has not started. It has no session yet.
+func (a *service) isPrepared(ctx context.Context, id string) bool {
 	info, err := a.o.Runs.Get(ctx, id)
 	return err == nil && info.Status == api.StatusPending
 }
@@ -244,13 +244,13 @@ func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 		}
 		return nil
 	case feed.Gap:
-		return [][]byte{message("gap", "", fmt.Appendf(nil, `{"seq":%d}`, e.Seq))}
+		return [][]byte{encodeEvent("gap", "", fmt.Appendf(nil, `{"seq":%d}`, e.Seq))}
 	case feed.CaughtUp:
 		return nil
 	}
 	list := eventsOf(e, kinds)
 	if len(list) == 0 {
-		return [][]byte{message("", id, nil)}
+		return [][]byte{encodeEvent("", id, nil)}
 	}
 	out := make([][]byte, len(list))
 	for i := range list {
@@ -262,7 +262,7 @@ func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 		if i == len(list)-1 {
 			last = id
 		}
-		out[i] = message("record", last, data)
+		out[i] = encodeEvent("record", last, data)
 	}
 	return out
 }
@@ -284,11 +284,11 @@ func deltaFrame(e *feed.Event) []byte {
 	if err != nil {
 		return nil
 	}
-	return message("delta", "", data)
+	return encodeEvent("delta", "", data)
 }
 
-// caughtUp reports the position in the log, and the status of the run.
-func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
+// caughtUpFrame reports the position in the log, and the status of the run.
+func (a *service) caughtUpFrame(ctx context.Context, e *feed.Event) []byte {
 	doc := struct {
 		Seq    int64         `json:"seq"`
 		Status api.RunStatus `json:"status,omitempty"`
@@ -300,5 +300,5 @@ func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	if err != nil {
 		return nil
 	}
-	return message("caught_up", "", data)
+	return encodeEvent("caught_up", "", data)
 }

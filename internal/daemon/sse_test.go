@@ -126,7 +126,7 @@ func numbers(from, to int) []string {
 
 // A stream begins at the requested place and continues with new events.
 func TestStream(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one", "two", "three")
 	m, err := w.sessions.Get(t.Context(), "a")
 	must(t, err)
@@ -181,7 +181,7 @@ func TestStream(t *testing.T) {
 
 // A stream contains the same bytes as the JSON form, including relays.
 func TestEventsAsJSON(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one", "two", "three")
 	own, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "a.writer", Owner: "a"})
 	must(t, err)
@@ -255,7 +255,7 @@ func TestEventsAsJSON(t *testing.T) {
 // Streams end, with the reason, when the daemon shuts down, when the session is deleted, and when
 // the credential is revoked.
 func TestStreamEnds(t *testing.T) {
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one")
 	w.session("b", nil, "one")
 	gone := w.listen("/v1/sessions/b/events")
@@ -265,7 +265,7 @@ func TestStreamEnds(t *testing.T) {
 	if _, ok := gone.next(); ok {
 		t.Error("a stream continues without its session")
 	}
-	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "x", Scopes: []api.Scope{api.ScopeRead}})
+	secret, made, err := w.auth.CreateToken(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "x", Scopes: []api.Scope{api.ScopeRead}})
 	must(t, err)
 	revoked := w.listen("/v1/sessions/a/events", "Authorization: Bearer "+secret)
 	revoked.until("caught_up")
@@ -303,7 +303,7 @@ func TestCurl(t *testing.T) {
 	if err != nil {
 		testneed.Need(t, "curl is not installed")
 	}
-	w := newSite(t)
+	w := newHTTPEnv(t)
 	w.session("a", nil, "one", "two", "three", "four")
 	m, err := w.sessions.Get(t.Context(), "a")
 	must(t, err)
@@ -340,8 +340,8 @@ func TestCurl(t *testing.T) {
 
 // A client that reads nothing is disconnected and does not affect others.
 func TestStuckStream(t *testing.T) {
-	w := newSite(t)
-	w.api.timeouts = 2 * time.Second // long enough for the client that reads
+	w := newHTTPEnv(t)
+	w.api.streamTimeout = 2 * time.Second // long enough for the client that reads
 	w.session("a", nil, "one")
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", w.server.Listener.Addr().String())
 	must(t, err)

@@ -105,8 +105,8 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Package auth, which knows what is allowed, has checked Host and Origin.
 	ws, err := websocket.Accept(&hijacked{w, c}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
-		OnPingReceived: func(context.Context, []byte) bool { return c.control() },
-		OnPongReceived: func(context.Context, []byte) { c.control() },
+		OnPingReceived: func(context.Context, []byte) bool { return c.allowControl() },
+		OnPongReceived: func(context.Context, []byte) { c.allowControl() },
 	})
 	if err != nil {
 		s.remove(c)
@@ -138,8 +138,8 @@ func (s *sockets) admit(c *socket) string {
 	return ""
 }
 
-// introduce sets the caller of a connection that had none when it was accepted.
-func (s *sockets) introduce(c *socket, caller auth.Caller) {
+// setCaller sets the caller of a connection that had none when it was accepted.
+func (s *sockets) setCaller(c *socket, caller auth.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unknown--

@@ -114,7 +114,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 
 // dismiss tells the subscribers of a prepared run that it will not start. This is not recorded.
 func (s *sockets) dismiss(run, requestID string) {
-	for _, sub := range s.followers(run) {
+	for _, sub := range s.subscriptionsOf(run) {
 		sub.send(cancelled(run, requestID))
 		if sub.noLog.Load() {
 			sub.end()
@@ -129,8 +129,8 @@ func cancelled(run, requestID string) *wire.StrategyError {
 	return m
 }
 
-// followers returns the subscriptions of a run.
-func (s *sockets) followers(run string) []*subscription {
+// subscriptionsOf returns the subscriptions of a run.
+func (s *sockets) subscriptionsOf(run string) []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []*subscription

@@ -29,13 +29,13 @@ func BenchmarkIdleConnections(b *testing.B) {
 		for range manyClients {
 			conns = append(conns, w.upgrade(token))
 		}
-		w.settled(manyClients)
+		w.waitConnections(manyClients)
 		b.ReportMetric(float64(inUse()-before)/(1<<20), "MiB/1000")
 		for _, c := range conns {
 			_ = c.Close()
 		}
 		conns = conns[:0]
-		w.settled(0)
+		w.waitConnections(0)
 	}
 }
 
@@ -52,7 +52,7 @@ func inUse() int64 {
 // 1,000 subscribers of one run have the event. Clients and daemon share the machine.
 func BenchmarkSubscribers(b *testing.B) {
 	w := beginDaemon(b, nil, func(l *limits) { l.ping = time.Hour }) // the clients answer no pings
-	run := w.watched("run")
+	run := w.subscribeToBusyRun("run")
 	close(run.stop)
 	<-run.done
 	token := w.token(api.ScopeRead)

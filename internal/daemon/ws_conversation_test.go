@@ -214,7 +214,7 @@ func (c *conversation) do(line string) {
 		for _, own := range c.clients {
 			_ = own.ws.CloseNow()
 		}
-		c.w.again()
+		c.w.restart()
 		clear(c.clients)
 	default:
 		c.t.Fatalf("%s: unknown line", c.line)
@@ -248,12 +248,12 @@ func (c *conversation) fill(frame string) string {
 	})
 }
 
-// expect compares the next frame, or the next that fits.
+// expect compares the next frame, or the next that matches.
 func (c *conversation) expect(from *client, want string, later bool) {
 	c.t.Helper()
 	if m := closing.FindStringSubmatch(want); m != nil {
 		code, _ := strconv.Atoi(m[1])
-		if got := from.closed(); got != websocket.StatusCode(code) {
+		if got := from.closeCode(); got != websocket.StatusCode(code) {
 			c.t.Fatalf("%s\nclosed with %d", c.line, got)
 		}
 		return
@@ -273,7 +273,7 @@ func (c *conversation) expect(from *client, want string, later bool) {
 			continue
 		}
 		before := maps.Clone(c.known)
-		err = c.fits("", pattern, got, later)
+		err = c.match("", pattern, got, later)
 		if err == nil {
 			return
 		}
@@ -290,8 +290,8 @@ func provisional(m map[string]any) bool {
 	return m["type"] == "agent_streaming" && !durable
 }
 
-// fits returns where got differs from pattern.
-func (c *conversation) fits(at string, pattern, got any, loose bool) error {
+// match returns where got differs from pattern.
+func (c *conversation) match(at string, pattern, got any, loose bool) error {
 	switch p := pattern.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -307,7 +307,7 @@ func (c *conversation) fits(at string, pattern, got any, loose bool) error {
 			if !there {
 				return fmt.Errorf("%s.%s is missing", at, k)
 			}
-			if err := c.fits(at+"."+k, v, value, loose); err != nil {
+			if err := c.match(at+"."+k, v, value, loose); err != nil {
 				return err
 			}
 		}
@@ -323,13 +323,13 @@ func (c *conversation) fits(at string, pattern, got any, loose bool) error {
 			return fmt.Errorf("%s has another length", at)
 		}
 		for i := range p {
-			if err := c.fits(fmt.Sprintf("%s[%d]", at, i), p[i], g[i], loose); err != nil {
+			if err := c.match(fmt.Sprintf("%s[%d]", at, i), p[i], g[i], loose); err != nil {
 				return err
 			}
 		}
 		return nil
 	case string:
-		return c.fitsText(at, p, got)
+		return c.matchText(at, p, got)
 	}
 	if fmt.Sprint(pattern) != fmt.Sprint(got) {
 		return fmt.Errorf("%s is %v, not %v", at, got, pattern)
@@ -339,7 +339,7 @@ func (c *conversation) fits(at string, pattern, got any, loose bool) error {
 
 var onlyPlaceholder = regexp.MustCompile(`^<(\w+)>$`)
 
-func (c *conversation) fitsText(at, p string, got any) error {
+func (c *conversation) matchText(at, p string, got any) error {
 	text, isText := got.(string)
 	m := onlyPlaceholder.FindStringSubmatch(p)
 	if m == nil {

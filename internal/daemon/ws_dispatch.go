@@ -19,25 +19,25 @@ func (c *socket) receive(b []byte) bool {
 	}
 	req, bad := wire.Decode(b)
 	if !c.known {
-		return c.introduced(req, bad)
+		return c.authenticate(req, bad)
 	}
 	if bad != nil {
 		c.reply(bad)
 		return true
 	}
 	if hello, ok := req.(*wire.Hello); ok {
-		return c.sendGreeting(hello)
+		return c.handleHello(hello)
 	}
 	if scope := scopeOf(req); !c.caller.HasScope(scope) {
-		c.reply(denial(req, wire.CodeForbidden, req.Type()+" needs the scope "+string(scope), "use a token with this scope"))
+		c.reply(errorFor(req, wire.CodeForbidden, req.Type()+" needs the scope "+string(scope), "use a token with this scope"))
 		return true
 	}
 	if _, ok := req.(*wire.Ping); ok {
 		c.reply(replyTo(req, &wire.Pong{}))
 		return true
 	}
-	if !c.enqueue(queueOf(req), func() { c.serveRequest(req) }) {
-		c.reply(denial(req, wire.CodeRateLimited, "too many unanswered requests on this connection", ""))
+	if !c.enqueue(laneOf(req), func() { c.serveRequest(req) }) {
+		c.reply(errorFor(req, wire.CodeRateLimited, "too many unanswered requests on this connection", ""))
 	}
 	return true
 }
@@ -61,9 +61,9 @@ func (c *socket) rateExceeded(b []byte, once bool) bool {
 	return true
 }
 
-// introduced handles the first message of an unauthenticated client: a hello with a valid token.
+// authenticate handles the first message of an unauthenticated client: a hello with a valid token.
 // Otherwise the connection ends.
-func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
+func (c *socket) authenticate(req wire.Request, bad *wire.Error) bool {
 	hello, ok := req.(*wire.Hello)
 	if !ok {
 		e := &wire.Error{Code: wire.CodeUnauthorized, Message: "the first message must be a hello with a token", Hint: "holdfast daemon token create"}
@@ -74,13 +74,13 @@ func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 		}
 		return c.reject(e)
 	}
-	caller, ok := c.s.o.Auth.Hello(c.request, hello.Token)
+	caller, ok := c.s.o.Auth.CheckHello(c.request, hello.Token)
 	if !ok || !caller.HasScope(api.ScopeRead) {
-		return c.reject(denial(hello, wire.CodeUnauthorized, "the token is invalid", "holdfast daemon token create"))
+		return c.reject(errorFor(hello, wire.CodeUnauthorized, "the token is invalid", "holdfast daemon token create"))
 	}
 	c.hello.Stop()
 	c.request = nil
-	c.s.introduce(c, caller)
+	c.s.setCaller(c, caller)
 	c.greet(hello)
 	return true
 }
@@ -91,12 +91,12 @@ func (c *socket) reject(e *wire.Error) bool {
 	return false
 }
 
-// sendGreeting answers a hello on an authenticated connection. A token in it changes nothing, but
+// handleHello answers a hello on an authenticated connection. A token in it changes nothing, but
 // must be valid.
-func (c *socket) sendGreeting(hello *wire.Hello) bool {
+func (c *socket) handleHello(hello *wire.Hello) bool {
 	if hello.Token != "" {
 		if _, ok := c.s.o.Auth.Check(hello.Token); !ok {
-			return c.reject(denial(hello, wire.CodeUnauthorized, "the token is invalid", "holdfast daemon token create"))
+			return c.reject(errorFor(hello, wire.CodeUnauthorized, "the token is invalid", "holdfast daemon token create"))
 		}
 	}
 	c.greet(hello)
@@ -119,9 +119,9 @@ func scopeOf(req wire.Request) api.Scope {
 	return api.ScopeAdmin // the default for requests that are not in the list
 }
 
-// queueOf returns the queue of a request. Requests about the same run are served one after the
+// laneOf returns the queue of a request. Requests about the same run are served one after the
 // other. The exception is a decision, which waits only for decisions about the same approval.
-func queueOf(req wire.Request) string {
+func laneOf(req wire.Request) string {
 	if d, ok := req.(*wire.PermissionDecision); ok {
 		return "question " + d.PermissionRequestID
 	}
@@ -166,28 +166,28 @@ func (c *socket) enqueue(lane string, job func()) bool {
 		return c.ended // no client reads the answer
 	}
 	c.busy++
-	if c.queues == nil {
-		c.queues = map[string][]func(){}
+	if c.lanes == nil {
+		c.lanes = map[string][]func(){}
 	}
-	if rest, busy := c.queues[lane]; busy {
-		c.queues[lane] = append(rest, job)
+	if rest, busy := c.lanes[lane]; busy {
+		c.lanes[lane] = append(rest, job)
 		return true
 	}
-	c.queues[lane] = nil
-	return c.spawnLocked(func() { c.drive(lane, job) })
+	c.lanes[lane] = nil
+	return c.spawnLocked(func() { c.serveLane(lane, job) })
 }
 
-// drive serves the requests of a lane until it is empty.
-func (c *socket) drive(lane string, job func()) {
+// serveLane serves the requests of a lane until it is empty.
+func (c *socket) serveLane(lane string, job func()) {
 	for job != nil {
 		job()
 		c.mu.Lock()
 		c.busy--
 		job = nil
-		if rest := c.queues[lane]; len(rest) > 0 {
-			job, c.queues[lane] = rest[0], rest[1:]
+		if rest := c.lanes[lane]; len(rest) > 0 {
+			job, c.lanes[lane] = rest[0], rest[1:]
 		} else {
-			delete(c.queues, lane)
+			delete(c.lanes, lane)
 		}
 		c.mu.Unlock()
 	}

@@ -16,7 +16,7 @@ import (
 // recorded messages were sent.
 func TestGap(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
-	run := w.watched("run")
+	run := w.subscribeToBusyRun("run")
 	close(run.stop)
 	<-run.done
 	c := w.ann()
@@ -47,7 +47,7 @@ func TestGap(t *testing.T) {
 // An unreadable record is reported, and the records after it are sent.
 func TestDamagedLog(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
-	run := w.watched("run")
+	run := w.subscribeToBusyRun("run")
 	close(run.stop)
 	<-run.done
 	for i := range 10 {
@@ -95,7 +95,7 @@ func TestDamagedLog(t *testing.T) {
 func TestDrainingStartsNothing(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: x}]"}, nil)
 	c := w.ann()
-	id := c.prepared(w.cwd)
+	id := c.prepare(w.cwd)
 	w.server.Drain()
 	for _, frame := range []string{
 		`{"type":"start_run","runId":"` + id + `"}`, `{"type":"continue_run","runId":"` + id + `"}`, `{"type":"prepare_run","runId":"x"}`,
@@ -117,7 +117,7 @@ func TestContinueAfterEndEvent(t *testing.T) {
 	play := "steps:\n" + strings.Repeat("  - text: x\n", 21)
 	w := beginDaemon(t, map[string]string{"writer": play}, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	c := w.ann()
-	id := c.prepared(w.cwd)
+	id := c.prepare(w.cwd)
 	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go"}`, id))
 	for i := range 20 {
 		for m := c.next(); m["type"] != "strategy_completed"; m = c.next() {

@@ -61,9 +61,9 @@ type daemonEnv struct {
 	ran  []string      // calls that ran, over all restarts
 	held chan struct{} // closed by release: waiting tools continue
 
-	during func(what string)         // called in each call
-	needed func(n runs.AgentRequest) // receives each agent request
-	pinged func()                    // called in a client when a ping arrives
+	during         func(what string)         // called in each call
+	onAgentRequest func(n runs.AgentRequest) // receives each agent request
+	pinged         func()                    // called in a client when a ping arrives
 }
 
 func beginDaemon(t testing.TB, plays map[string]string, tune func(*limits)) *daemonEnv {
@@ -139,8 +139,8 @@ func (w *daemonEnv) begin() {
 	}
 }
 
-// again ends the daemon and starts another one.
-func (w *daemonEnv) again() {
+// restart ends the daemon and starts another one.
+func (w *daemonEnv) restart() {
 	w.t.Helper()
 	w.stop()
 	w.begin()
@@ -156,8 +156,8 @@ func (w *daemonEnv) did() []string {
 }
 
 func (w *daemonEnv) make(_ context.Context, n runs.AgentRequest) (*runs.AgentParts, error) {
-	if w.needed != nil {
-		w.needed(n)
+	if w.onAgentRequest != nil {
+		w.onAgentRequest(n)
 	}
 	text, ok := w.plays[n.Agent.Name]
 	if !ok {
@@ -226,7 +226,7 @@ func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		during(what)
 	}
 	if s.name == "book" {
-		return book(ctx, c)
+		return fillForm(ctx, c)
 	}
 	if strings.HasPrefix(what, "hold") {
 		select {
@@ -238,8 +238,8 @@ func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	return tool.Text("ran " + what), nil
 }
 
-// book asks the user to fill in its input, which is a form.
-func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
+// fillForm asks the user to fill in its input, which is a form.
+func fillForm(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	given, err := c.Fill(ctx, policy.Request{Tool: c.Tool, Resource: "answer asker", Input: c.Input})
 	if err != nil {
 		return tool.Failure(err.Error()), nil //nolint:nilerr // the model gets the error
@@ -251,7 +251,7 @@ func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
 // token creates a token with scopes.
 func (w *daemonEnv) token(scopes ...api.Scope) string {
 	w.t.Helper()
-	secret, _, err := w.auth.Make(w.t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "ann", Scopes: scopes})
+	secret, _, err := w.auth.CreateToken(w.t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "ann", Scopes: scopes})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -348,8 +348,8 @@ func (c *client) until(kind string) map[string]any {
 	}
 }
 
-// closed reads until the connection is closed, and returns the code.
-func (c *client) closed() websocket.StatusCode {
+// closeCode reads until the connection is closed, and returns the code.
+func (c *client) closeCode() websocket.StatusCode {
 	for {
 		if _, err := c.read(); err != nil {
 			return websocket.CloseStatus(err)
@@ -368,8 +368,8 @@ func object(t testing.TB, b []byte) map[string]any {
 	return m
 }
 
-// prepared prepares a run with one agent and returns its id.
-func (c *client) prepared(cwd string) string {
+// prepare prepares a run with one agent and returns its id.
+func (c *client) prepare(cwd string) string {
 	c.t.Helper()
 	b, err := json.Marshal(map[string]any{"type": "prepare_run", "cwd": cwd, "strategy": json.RawMessage(soleWriter)})
 	if err != nil {

@@ -15,8 +15,8 @@ type frameCache struct {
 	frames map[string]*feed.Encoding
 }
 
-// maxFramings is the maximum number of cached names; a strategy may use any names.
-const maxFramings = 1000
+// maxCachedNames is the maximum number of cached names; a strategy may use any names.
+const maxCachedNames = 1000
 
 func (f *frameCache) of(agentName string) *feed.Encoding {
 	f.mu.Lock()
@@ -24,7 +24,7 @@ func (f *frameCache) of(agentName string) *feed.Encoding {
 	if in := f.frames[agentName]; in != nil {
 		return in
 	}
-	if f.frames == nil || len(f.frames) >= maxFramings {
+	if f.frames == nil || len(f.frames) >= maxCachedNames {
 		f.frames = map[string]*feed.Encoding{}
 	}
 	in := &feed.Encoding{Encode: func(e *feed.Event) [][]byte { return framesOf(e, agentName) }}

@@ -26,8 +26,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// framesOfTest returns how many hostile frames are sent; HOLDFAST_FRAMES sets another number.
-func framesOfTest(t *testing.T, usual int) int {
+// hostileFrameCount returns how many hostile frames are sent; HOLDFAST_FRAMES sets another number.
+func hostileFrameCount(t *testing.T, usual int) int {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_FRAMES")
 	if text == "" {
@@ -88,10 +88,10 @@ func TestHostileFrames(t *testing.T) {
 		l.rate, l.burst = 1e9, 1e9
 	})
 	list := badFrames(t)
-	n := framesOfTest(t, 10_000)
-	good := w.watched("good")
+	n := hostileFrameCount(t, 10_000)
+	good := w.subscribeToBusyRun("good")
 	good.receive()
-	before := w.resting()
+	before := w.idleUsage()
 	var all sync.WaitGroup
 	const attackers = 4
 	for i := range attackers {
@@ -109,9 +109,9 @@ func TestHostileFrames(t *testing.T) {
 	}
 	all.Wait()
 	good.finish()
-	w.settled(0)
+	w.waitConnections(0)
 	w.eventually("as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.goroutines })
-	if after := w.resting(); after.heap > before.heap+(32<<20) {
+	if after := w.idleUsage(); after.heap > before.heap+(32<<20) {
 		t.Errorf("the heap grew from %d to %d bytes", before.heap, after.heap)
 	}
 }
@@ -225,7 +225,7 @@ type idleUsage struct {
 	heap       uint64
 }
 
-func (w *daemonEnv) resting() idleUsage {
+func (w *daemonEnv) idleUsage() idleUsage {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()
@@ -233,8 +233,8 @@ func (w *daemonEnv) resting() idleUsage {
 	return idleUsage{runtime.NumGoroutine(), m.HeapAlloc}
 }
 
-// watched is a client that subscribes to a run whose log grows all the time.
-type watched struct {
+// busySubscriber is a client that subscribes to a run whose log grows all the time.
+type busySubscriber struct {
 	w    *daemonEnv
 	c    *client
 	run  string
@@ -246,8 +246,8 @@ type watched struct {
 	receiving sync.WaitGroup
 }
 
-// watched creates a session that looks like a run, and a client that subscribes to it.
-func (w *daemonEnv) watched(run string) *watched {
+// subscribeToBusyRun creates a session that looks like a run, and a client that subscribes to it.
+func (w *daemonEnv) subscribeToBusyRun(run string) *busySubscriber {
 	w.t.Helper()
 	log, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: run, CWD: w.cwd})
 	if err != nil {
@@ -256,7 +256,7 @@ func (w *daemonEnv) watched(run string) *watched {
 	if err := log.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	v := &watched{w: w, run: run, stop: make(chan struct{}), done: make(chan struct{}), last: log.Head()}
+	v := &busySubscriber{w: w, run: run, stop: make(chan struct{}), done: make(chan struct{}), last: log.Head()}
 	v.add(wire.RunEvent{Event: wire.RunStarted, Status: api.StatusCompleted, Segment: 1, Strategy: &wire.StrategyInfo{Name: "s", Agents: []string{"a"}}})
 	v.c = w.ann()
 	v.c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q}`, run))
@@ -279,7 +279,7 @@ func steered(n int) wire.RunEvent {
 	return wire.RunEvent{Event: wire.RunSteered, Text: fmt.Sprint("number ", n)}
 }
 
-func (v *watched) add(events ...wire.RunEvent) {
+func (v *busySubscriber) add(events ...wire.RunEvent) {
 	drafts := make([]session.Draft, len(events))
 	for i, e := range events {
 		var err error
@@ -296,7 +296,7 @@ func (v *watched) add(events ...wire.RunEvent) {
 }
 
 // receive reads the appended records while they are appended: none may be missing or arrive twice.
-func (v *watched) receive() {
+func (v *busySubscriber) receive() {
 	v.received.Store(2)
 	v.receiving.Go(func() {
 		for {
@@ -315,7 +315,7 @@ func (v *watched) receive() {
 }
 
 // finish stops the appends and waits until all records were received.
-func (v *watched) finish() {
+func (v *busySubscriber) finish() {
 	v.w.t.Helper()
 	close(v.stop)
 	<-v.done
@@ -347,7 +347,7 @@ func TestBrokenProtocol(t *testing.T) {
 	other := w.ann()
 	other.send(`{"type":"ping"}`)
 	other.until("pong")
-	before := w.resting()
+	before := w.idleUsage()
 	masked := func(first, length byte, more ...byte) []byte {
 		return append([]byte{first, length | 0x80, 0, 0, 0, 0}, more...)
 	}
@@ -382,7 +382,7 @@ func TestBrokenProtocol(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	w.settled(1)
+	w.waitConnections(1)
 	w.eventually("as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.goroutines })
 	other.send(`{"type":"ping"}`)
 	other.until("pong")

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-func lanes(pending int) *socket {
+func newLaneSocket(pending int) *socket {
 	l := defaultLimits()
 	l.pending = pending
 	return newSocket(&sockets{o: &Options{}, limits: l}, auth.Caller{}, true)
@@ -19,7 +19,7 @@ func lanes(pending int) *socket {
 
 // Requests about one run keep their order and wait for no others.
 func TestLanes(t *testing.T) {
-	c := lanes(100)
+	c := newLaneSocket(100)
 	var mu sync.Mutex
 	var done []int
 	gate := make(chan struct{})
@@ -38,13 +38,13 @@ func TestLanes(t *testing.T) {
 	}
 	close(gate)
 	c.jobs.Wait()
-	if !slices.Equal(done, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) || len(c.queues) != 0 || c.busy != 0 {
-		t.Errorf("%v, %d lanes, %d busy", done, len(c.queues), c.busy)
+	if !slices.Equal(done, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) || len(c.lanes) != 0 || c.busy != 0 {
+		t.Errorf("%v, %d lanes, %d busy", done, len(c.lanes), c.busy)
 	}
 }
 
 func TestLaneLimit(t *testing.T) {
-	c := lanes(4)
+	c := newLaneSocket(4)
 	gate := make(chan struct{})
 	for i := range 6 {
 		if took, want := c.enqueue(fmt.Sprint("run ", i%2), func() { <-gate }), i < 4; took != want {
@@ -89,7 +89,7 @@ func TestScopeOfRequests(t *testing.T) {
 		if s := scopeOf(req); s != want.scope {
 			t.Errorf("%s needs %s", name, s)
 		}
-		if l := queueOf(req); l != want.lane {
+		if l := laneOf(req); l != want.lane {
 			t.Errorf("%s is in lane %q", name, l)
 		}
 		agentCaller := auth.Caller{Agent: true, Scopes: []api.Scope{api.ScopeAdmin, api.ScopeRead, api.ScopeRun, api.ScopeApprove}}

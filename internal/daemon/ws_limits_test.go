@@ -78,12 +78,12 @@ func TestConnect(t *testing.T) {
 	w.ann()
 	refused(w.token(api.ScopeRead), http.StatusServiceUnavailable)
 	_ = other.ws.CloseNow()
-	w.settled(2)
+	w.waitConnections(2)
 	w.ann()
 }
 
-// settled waits until this many connections are open.
-func (w *daemonEnv) settled(n int) {
+// waitConnections waits until this many connections are open.
+func (w *daemonEnv) waitConnections(n int) {
 	w.t.Helper()
 	w.eventually("connections end", func() bool { return w.server.sockets.count() == n })
 }
@@ -102,7 +102,7 @@ func (w *daemonEnv) eventually(what string, ok func() bool) {
 
 func TestHelloTimeout(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.hello = 20 * time.Millisecond })
-	if code := w.dial("").closed(); code != websocket.StatusPolicyViolation {
+	if code := w.dial("").closeCode(); code != websocket.StatusPolicyViolation {
 		t.Errorf("closed with %d", code)
 	}
 	late := w.dial("")
@@ -120,7 +120,7 @@ func TestMessageSizeBeforeHello(t *testing.T) {
 	if m := c.next(); m["code"] != string(wire.CodeTooLarge) {
 		t.Errorf("%v", m)
 	}
-	if code := c.closed(); code != websocket.StatusMessageTooBig {
+	if code := c.closeCode(); code != websocket.StatusMessageTooBig {
 		t.Errorf("closed with %d", code)
 	}
 }
@@ -135,7 +135,7 @@ func TestMessageTooLarge(t *testing.T) {
 	if m := c.next(); m["code"] != string(wire.CodeTooLarge) {
 		t.Errorf("%v", m)
 	}
-	if code := c.closed(); code != websocket.StatusMessageTooBig {
+	if code := c.closeCode(); code != websocket.StatusMessageTooBig {
 		t.Errorf("closed with %d", code)
 	}
 }
@@ -149,7 +149,7 @@ func TestTextFramesOnly(t *testing.T) {
 	if m := c.next(); m["code"] != string(wire.CodeParse) {
 		t.Errorf("%v", m)
 	}
-	if code := c.closed(); code != websocket.StatusUnsupportedData {
+	if code := c.closeCode(); code != websocket.StatusUnsupportedData {
 		t.Errorf("closed with %d", code)
 	}
 }
@@ -235,8 +235,8 @@ func TestSubscriptionLimit(t *testing.T) {
 		c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q,"requestId":"s"}`, run))
 		return c.next()
 	}
-	ids := []string{maker.prepared(w.cwd), maker.prepared(w.cwd)}
-	third := w.ann().prepared(w.cwd)
+	ids := []string{maker.prepare(w.cwd), maker.prepare(w.cwd)}
+	third := w.ann().prepare(w.cwd)
 	for _, id := range ids {
 		if m := subscribe(id); m["type"] != "subscribed" {
 			t.Errorf("%v", m)
@@ -259,7 +259,7 @@ func TestSubscriptionLimit(t *testing.T) {
 
 func TestRevokedCredential(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
-	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "bob", Scopes: []api.Scope{api.ScopeRead}})
+	secret, made, err := w.auth.CreateToken(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "bob", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +270,13 @@ func TestRevokedCredential(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []*client{bob, again} {
-		if code := c.closed(); code != websocket.StatusPolicyViolation {
+		if code := c.closeCode(); code != websocket.StatusPolicyViolation {
 			t.Errorf("closed with %d", code)
 		}
 	}
 	ann.send(`{"type":"ping"}`)
 	ann.until("pong")
-	w.settled(1)
+	w.waitConnections(1)
 	w.eventually("the watch of an unused credential to end", func() bool {
 		s := w.server.sockets
 		s.mu.Lock()
@@ -288,7 +288,7 @@ func TestRevokedCredential(t *testing.T) {
 func TestPingTimeout(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.ping, l.pong = 10*time.Millisecond, 50*time.Millisecond })
 	w.ann() // it never reads, so it never answers a ping
-	w.settled(0)
+	w.waitConnections(0)
 }
 
 func TestPingAnswered(t *testing.T) {
@@ -305,7 +305,7 @@ func TestPingAnswered(t *testing.T) {
 	for range 5 {                       // the next is sent after the previous one was answered
 		<-pings
 	}
-	w.settled(1)
+	w.waitConnections(1)
 	alive.send(`{"type":"ping"}`)
 }
 
@@ -316,10 +316,10 @@ func TestPanic(t *testing.T) {
 	engine := w.server.sockets.o.Runs
 	w.server.sockets.o.Runs = nil
 	c.send(`{"type":"list_runs"}`)
-	if code := c.closed(); code != websocket.StatusInternalError {
+	if code := c.closeCode(); code != websocket.StatusInternalError {
 		t.Errorf("closed with %d", code)
 	}
-	w.settled(1)
+	w.waitConnections(1)
 	w.server.sockets.o.Runs = engine
 	other.send(`{"type":"list_runs"}`)
 	other.until("run_list")
@@ -335,7 +335,7 @@ func TestShutdown(t *testing.T) {
 	var all sync.WaitGroup
 	for _, c := range clients {
 		all.Go(func() {
-			if code := c.closed(); code != websocket.StatusGoingAway {
+			if code := c.closeCode(); code != websocket.StatusGoingAway {
 				t.Errorf("closed with %d", code)
 			}
 		})

@@ -26,8 +26,8 @@ func (c *socket) actor() runs.Actor { return runs.Actor{Name: c.caller.Name, Via
 func (c *socket) serveRequest(req wire.Request) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(c.ctx), c.s.limits.request)
 	defer stop()
-	if c.s.draining.Load() && starting(req) {
-		c.reply(denial(req, wire.CodeDraining, "the daemon is shutting down and starts no runs", "try again when it runs again"))
+	if c.s.draining.Load() && startsWork(req) {
+		c.reply(errorFor(req, wire.CodeDraining, "the daemon is shutting down and starts no runs", "try again when it runs again"))
 		return
 	}
 	engine := c.s.o.Runs
@@ -48,9 +48,9 @@ func (c *socket) serveRequest(req wire.Request) {
 		c.decide(ctx, r)
 	case *wire.UpdatePolicy:
 		patch := policy.Patch{Tool: r.Tool, Mode: r.Mode, Allow: r.Allow, Deny: r.Deny, Default: policy.Effect(r.Default)}
-		c.change(ctx, req, policy.Change{Patch: &patch, IfVersion: r.IfVersion})
+		c.changePolicy(ctx, req, policy.Change{Patch: &patch, IfVersion: r.IfVersion})
 	case *wire.SetMode:
-		c.change(ctx, req, policy.Change{Mode: policy.Mode(r.Mode)})
+		c.changePolicy(ctx, req, policy.Change{Mode: policy.Mode(r.Mode)})
 	case *wire.Subscribe:
 		c.subscribe(r)
 	case *wire.Unsubscribe:
@@ -63,12 +63,12 @@ func (c *socket) serveRequest(req wire.Request) {
 		list, err := engine.ListActive(ctx)
 		c.answerOr(req, &wire.StrategyList{Runs: list}, err)
 	default:
-		c.reply(denial(req, wire.CodeInvalidMessage, "this daemon does not support "+req.Type(), ""))
+		c.reply(errorFor(req, wire.CodeInvalidMessage, "this daemon does not support "+req.Type(), ""))
 	}
 }
 
-// starting reports whether a request starts work that continues after it.
-func starting(req wire.Request) bool {
+// startsWork reports whether a request starts work that continues after it.
+func startsWork(req wire.Request) bool {
 	switch req.(type) {
 	case *wire.PrepareRun, *wire.StartRun, *wire.ContinueRun:
 		return true
@@ -107,7 +107,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 		if outcome.FromError(err) == outcome.Forbidden {
 			code = wire.CodeForbidden
 		}
-		c.reply(denial(r, code, err.Error(), outcome.Hint(err)))
+		c.reply(errorFor(r, code, err.Error(), outcome.Hint(err)))
 		return
 	}
 	o.Actor = c.actor()
@@ -183,12 +183,12 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 		RequestID: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, SaveTo: r.Always, Message: r.Message,
 		Stop: r.Stop, Input: r.Input, Actor: c.caller.Name, Via: via,
 	}
-	plan, err := c.planSaveOf(ctx, &ans)
+	plan, err := c.planSaveByID(ctx, &ans)
 	if err == nil {
 		_, err = c.s.o.Runs.Decide(ctx, r.RunID, ans, r.Digest)
 	}
 	if err == nil && plan != nil {
-		k, err := write(plan)
+		k, err := saveRule(plan)
 		if err != nil {
 			c.fail(r, err)
 			return
@@ -208,7 +208,7 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 	}
 }
 
-func (c *socket) change(ctx context.Context, req wire.Request, change policy.Change) {
+func (c *socket) changePolicy(ctx context.Context, req wire.Request, change policy.Change) {
 	run, by := runNamed(req), c.actor()
 	if _, err := c.s.o.Runs.Change(ctx, run, change, by); err != nil {
 		c.fail(req, err)
@@ -222,7 +222,7 @@ func (c *socket) change(ctx context.Context, req wire.Request, change policy.Cha
 	if err != nil { // the run is running and records the change
 		return
 	}
-	for _, sub := range c.s.followers(run) {
+	for _, sub := range c.s.subscriptionsOf(run) {
 		m := wire.ChainUpdated(&chain, by.Name, by.Via)
 		if m.RunID = run; sub.c == c {
 			m.RequestID = req.Correlation()
@@ -263,7 +263,7 @@ func (c *socket) fail(req wire.Request, err error) {
 	default:
 		c.s.o.Log.Error("a client's request failed", "type", req.Type(), "error", err)
 	}
-	c.reply(denial(req, code, err.Error(), outcome.Hint(err)))
+	c.reply(errorFor(req, code, err.Error(), outcome.Hint(err)))
 }
 
 // replyTo makes m the reply to a request.
@@ -272,7 +272,7 @@ func replyTo(req wire.Request, m wire.Message) wire.Message {
 	return m
 }
 
-func denial(req wire.Request, code wire.Code, message, hint string) *wire.Error {
+func errorFor(req wire.Request, code wire.Code, message, hint string) *wire.Error {
 	e := &wire.Error{Code: code, Message: message, Hint: hint, RunID: runNamed(req)}
 	e.RequestID = req.Correlation()
 	return e

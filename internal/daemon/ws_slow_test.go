@@ -17,16 +17,16 @@ import (
 func TestSlowClient(t *testing.T) {
 	const patience = time.Second
 	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = patience, time.Hour, time.Hour })
-	run := w.watched("run")
+	run := w.subscribeToBusyRun("run")
 	close(run.stop)
 	<-run.done
 	slow := w.subscribed("run", run.last)
 	fast := w.ann()
 	fast.send(fmt.Sprintf(`{"type":"subscribe","runId":"run","afterSeq":%d}`, run.last))
 	fast.until("subscribed")
-	before, from := w.resting(), run.last
+	before, from := w.idleUsage(), run.last
 
-	n := framesOfTest(t, 4000)
+	n := hostileFrameCount(t, 4000)
 	for range n / 100 { // together more than sockets buffer
 		batch := hundred(40_000_000 / n)
 		last := run.last
@@ -35,7 +35,7 @@ func TestSlowClient(t *testing.T) {
 	}
 	began := time.Now()
 	w.eventually("the slow client to be too slow", func() bool { return time.Since(began) > patience })
-	if after := w.resting(); after.heap > before.heap+(32<<20) {
+	if after := w.idleUsage(); after.heap > before.heap+(32<<20) {
 		t.Errorf("the heap grew from %d to %d bytes", before.heap, after.heap)
 	}
 
@@ -66,14 +66,14 @@ func TestSlowClient(t *testing.T) {
 // A client that never reads is cut off.
 func TestClientNotReading(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = 50*time.Millisecond, 100*time.Millisecond, time.Hour })
-	run := w.watched("run")
+	run := w.subscribeToBusyRun("run")
 	close(run.stop)
 	<-run.done
 	w.subscribed("run", run.last)
 	for range 40 {
 		run.add(hundred(10_000)...)
 	}
-	w.settled(0) // nor does the client of the run
+	w.waitConnections(0) // nor does the client of the run
 }
 
 // hundred returns a hundred events of a size.

@@ -35,16 +35,16 @@ type socket struct {
 	pinger *time.Timer
 	hello  *time.Timer
 
-	low       sync.Mutex // subscriptions lock this first, so that a reply waits for one of their frames and not for all of them
-	writing   sync.Mutex
-	slowSince *time.Timer // cuts off the connection if a frame takes too long
+	lowPriority sync.Mutex // subscriptions lock this first, so that a reply waits for one of their frames and not for all of them
+	writing     sync.Mutex
+	stuckTimer  *time.Timer // cuts off the connection if a frame takes too long
 
-	mu     sync.Mutex
-	ended  bool
-	jobs   sync.WaitGroup
-	busy   int                 // number of unanswered requests
-	queues map[string][]func() // requests that wait for another in the same lane
-	subs   map[string]*subscription
+	mu    sync.Mutex
+	ended bool
+	jobs  sync.WaitGroup
+	busy  int                 // number of unanswered requests
+	lanes map[string][]func() // requests that wait for another in the same lane
+	subs  map[string]*subscription
 }
 
 func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
@@ -53,7 +53,7 @@ func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
 		rate:   bucket{rate: s.limits.rate, burst: s.limits.burst},
 		excess: bucket{rate: 1, burst: s.limits.excess},
 	}
-	c.ctx, c.cancel = context.WithCancel(retry.Within(context.Background(), storeTime))
+	c.ctx, c.cancel = context.WithCancel(retry.Within(context.Background(), storeTimeout))
 	return c
 }
 
@@ -63,8 +63,8 @@ func (c *socket) begin(ws *websocket.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ws = ws
-	c.slowSince = time.AfterFunc(time.Hour, c.cut)
-	c.slowSince.Stop()
+	c.stuckTimer = time.AfterFunc(time.Hour, c.cut)
+	c.stuckTimer.Stop()
 	c.pinger = time.AfterFunc(c.s.limits.ping, func() { c.spawn(c.ping) })
 	if !c.known {
 		c.hello = time.AfterFunc(c.s.limits.hello, func() {
@@ -122,7 +122,7 @@ func (c *socket) finish() {
 		c.hello.Stop()
 	}
 	c.jobs.Wait()
-	c.slowSince.Stop()
+	c.stuckTimer.Stop()
 }
 
 // recover ends a connection after a panic in one of its goroutines. Runs and other clients
@@ -177,9 +177,9 @@ func (c *socket) cut() {
 	}
 }
 
-// control counts a client's ping or pong like a message. It reports whether to answer a ping. If a
+// allowControl counts a client's ping or pong like a message. It reports whether to answer a ping. If a
 // client sends too many of them, the connection ends.
-func (c *socket) control() bool {
+func (c *socket) allowControl() bool {
 	now := c.s.o.Clock()
 	if c.rate.take(1, now) {
 		return true
@@ -219,8 +219,8 @@ func (c *socket) frame(m wire.Message) []byte {
 
 // writeFor writes a frame of a subscription, unless the subscription has ended.
 func (c *socket) writeFor(sub *subscription, frame []byte) bool {
-	c.low.Lock()
-	defer c.low.Unlock()
+	c.lowPriority.Lock()
+	defer c.lowPriority.Unlock()
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return !sub.ended.Load() && c.send(frame)
@@ -231,9 +231,9 @@ func (c *socket) writeFor(sub *subscription, frame []byte) bool {
 // cut off.
 func (c *socket) send(frame []byte) bool {
 	began := time.Now()
-	c.slowSince.Reset(c.s.limits.stuck)
+	c.stuckTimer.Reset(c.s.limits.stuck)
 	err := c.ws.Write(context.Background(), websocket.MessageText, frame)
-	c.slowSince.Stop()
+	c.stuckTimer.Stop()
 	if err != nil {
 		return false
 	}

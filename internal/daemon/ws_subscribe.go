@@ -37,7 +37,7 @@ func (c *socket) subscribe(r *wire.Subscribe) {
 		after = *r.AfterSeq
 	}
 	if err := c.follow(&subscription{c: c, run: r.RunID, requestID: r.RequestID}, after, func() {}); err != nil {
-		c.reply(denial(r, wire.CodeSubscribe, err.Error(), outcome.Hint(err)))
+		c.reply(errorFor(r, wire.CodeSubscribe, err.Error(), outcome.Hint(err)))
 	}
 }
 
@@ -54,7 +54,7 @@ func (c *socket) subscribePrepared(r *wire.PrepareRun, m *wire.RunPrepared) {
 	sub := &subscription{c: c, run: m.RunID, quiet: true}
 	if err := c.follow(sub, feed.FromEnd, func() { c.reply(replyTo(r, m)) }); err != nil {
 		c.reply(replyTo(r, m))
-		c.reply(denial(r, wire.CodeSubscribe, err.Error(), outcome.Hint(err)))
+		c.reply(errorFor(r, wire.CodeSubscribe, err.Error(), outcome.Hint(err)))
 	}
 }
 
@@ -200,7 +200,7 @@ func (sub *subscription) begin(after int64) {
 	if !sub.quiet {
 		sub.send(&wire.Subscribed{Envelope: wire.Envelope{RequestID: sub.requestID}, RunID: sub.run, AfterSeq: after})
 	}
-	waiting, err := sub.c.s.waiting(sub.ctx, sub.run, after)
+	waiting, err := sub.c.s.pendingMessages(sub.ctx, sub.run, after)
 	if err != nil {
 		sub.failed(err) // continue with the records that can be read
 	}
@@ -227,7 +227,7 @@ func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	return true
 }
 
-// caughtUp reports that all messages from here on are new. The first call also answers the
+// caughtUpFrame reports that all messages from here on are new. The first call also answers the
 // subscribe message.
 func (sub *subscription) caughtUp(seq int64) bool {
 	if sub.quiet {

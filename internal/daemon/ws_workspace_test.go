@@ -30,7 +30,7 @@ func TestSocketWorkspace(t *testing.T) {
 	_, err = w.workspaces.Create(t.Context(), workspace.Settings{Slug: "blog", Project: project})
 	must(t, err)
 	var need runs.AgentRequest
-	w.needed = func(n runs.AgentRequest) { need = n }
+	w.onAgentRequest = func(n runs.AgentRequest) { need = n }
 	w.begin()
 	defer w.stop()
 	c = w.ann()

@@ -98,7 +98,7 @@ func messagesOf(f *ast.File, pkg string, found map[Message]bool) {
 				}
 			}
 		case *ast.CallExpr:
-			name := called(n)
+			name := calleeName(n)
 			texts := sentences(n.Args)
 			switch {
 			case len(texts) == 0:
@@ -145,7 +145,7 @@ func literal(n *ast.CompositeLit, add func(text, hint string, isError bool)) {
 	}
 }
 
-func called(n *ast.CallExpr) string {
+func calleeName(n *ast.CallExpr) string {
 	switch f := ast.Unparen(n.Fun).(type) {
 	case *ast.SelectorExpr:
 		if x, ok := f.X.(*ast.Ident); f.Sel.Name == "New" && (!ok || x.Name != "errors") {
@@ -182,14 +182,14 @@ func sentences(list []ast.Expr) (texts []string) {
 
 // constant is the constant text of an expression, with "…" for its other parts; "" without any text.
 func constant(e ast.Expr) string {
-	text := flat(e)
+	text := flatten(e)
 	if strings.Trim(text, "…: \n") == "" {
 		return ""
 	}
 	return elided().ReplaceAllString(oneLine(text), "…")
 }
 
-func flat(e ast.Expr) string {
+func flatten(e ast.Expr) string {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.BasicLit:
 		if s, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
@@ -197,11 +197,11 @@ func flat(e ast.Expr) string {
 		}
 	case *ast.BinaryExpr:
 		if e.Op == token.ADD {
-			return flat(e.X) + flat(e.Y)
+			return flatten(e.X) + flatten(e.Y)
 		}
 	case *ast.CallExpr:
-		if called(e) == "Sprintf" && len(e.Args) > 0 {
-			return flat(e.Args[0])
+		if calleeName(e) == "Sprintf" && len(e.Args) > 0 {
+			return flatten(e.Args[0])
 		}
 	}
 	return "…"

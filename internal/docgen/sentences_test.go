@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	draw    = flag.Int("draw", 4, "how many sentences TestSentences prints, a quarter of each kind")
-	drawing = flag.Uint64("drawing", 1, "the number of the draw: the same number draws the same sentences")
-	drawAt  = flag.String("draw-at", "../..", "the checkout whose sentences are drawn")
+	drawCount = flag.Int("draw", 4, "how many sentences TestSentences prints, a quarter of each kind")
+	drawSeed  = flag.Uint64("drawing", 1, "the number of the draw: the same number draws the same sentences")
+	drawAt    = flag.String("draw-at", "../..", "the checkout whose sentences are drawn")
 
 	ends     = regexp.MustCompile(`[.?!]["')]?\s+|\n\s*\n|\n\s*[-*|#]`)
 	fiveWord = regexp.MustCompile(`(?:\pL{2,}\P{L}+){4}\pL{2,}`)
@@ -59,14 +59,14 @@ func TestSentences(t *testing.T) {
 			found.addGo(name, source)
 		}
 	}
-	r := rand.New(rand.NewPCG(*drawing, 0))
+	r := rand.New(rand.NewPCG(*drawSeed, 0))
 	for _, kind := range []string{"message", "help", "comment", "docs"} {
 		list := found[kind]
 		if len(list) == 0 {
 			t.Errorf("no sentence of the kind %s", kind)
 		}
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		for _, s := range list[:min(*draw/4, len(list))] {
+		for _, s := range list[:min(*drawCount/4, len(list))] {
 			t.Logf("%s\t%s\t%s", kind, s.place, s.text)
 		}
 	}

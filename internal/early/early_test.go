@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-var large = []string{
+var largeLibraries = []string{
 	"net/http", "encoding/json", "crypto/tls", "github.com/alecthomas/", "github.com/openai/", "github.com/google/",
 	"github.com/holdfast-dev/holdfast/agent", "modernc.org/sqlite",
 }
@@ -29,7 +29,7 @@ func TestEarly(t *testing.T) {
 			t.Errorf("%v: %v, %s", args, err, out)
 		}
 		for _, m := range regexp.MustCompile(`(?m)^init (\S+) `).FindAllStringSubmatch(trace.String(), -1) {
-			if pkg := m[1]; slices.ContainsFunc(large, func(l string) bool { return strings.HasPrefix(pkg, l) }) {
+			if pkg := m[1]; slices.ContainsFunc(largeLibraries, func(l string) bool { return strings.HasPrefix(pkg, l) }) {
 				t.Errorf("%v: %s had started", args, pkg)
 			}
 		}

@@ -13,6 +13,6 @@
 package heap
 
 const (
-	least = 8 << 20   // less does not justify a collection
-	most  = 256 << 20 // the part beyond this uses small pages
+	minExpected = 8 << 20   // less does not justify a collection
+	maxExpected = 256 << 20 // the part beyond this uses small pages
 )

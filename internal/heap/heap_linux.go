@@ -11,14 +11,14 @@ import (
 // collection, so call it while the heap is small. Expected memory that is not used is not taken from the
 // system.
 func Expect(n int64) {
-	if n < least {
+	if n < minExpected {
 		return
 	}
 	usual := debug.SetGCPercent(-1) // otherwise the collection would remove it
 	defer debug.SetGCPercent(usual)
-	ask(make([]byte, min(n, most)))
+	requestLargePages(make([]byte, min(n, maxExpected)))
 	runtime.GC() // the memory is free now, and is allocated first
 }
 
-// ask requests large pages. A kernel without them provides small ones. The memory is not written.
-func ask(block []byte) { _ = unix.Madvise(block, unix.MADV_HUGEPAGE) }
+// requestLargePages requests large pages. A kernel without them provides small ones. The memory is not written.
+func requestLargePages(block []byte) { _ = unix.Madvise(block, unix.MADV_HUGEPAGE) }

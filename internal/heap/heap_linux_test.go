@@ -37,7 +37,7 @@ func TestExpect(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
 		t.Skip("this kernel has no large pages:", err)
 	}
-	Expect(least - 1)
+	Expect(minExpected - 1)
 	if asked, _ := inLargePages(t); asked != 0 {
 		t.Errorf("%d KiB were asked for little", asked)
 	}

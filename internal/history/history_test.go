@@ -87,8 +87,8 @@ func anyItems(t *rapid.T) []transcript.Encoded {
 	return items
 }
 
-// sound is a second, simple implementation of the pairing rule, as in the tests of package transcript.
-func sound(items []transcript.Encoded) bool {
+// isValid is a second, simple implementation of the pairing rule, as in the tests of package transcript.
+func isValid(items []transcript.Encoded) bool {
 	used := map[string]int{}   // number of uses by id
 	answer := map[string]int{} // number of results by id
 	for i, e := range items {

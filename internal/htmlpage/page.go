@@ -18,15 +18,15 @@ import (
 //go:embed page.css
 var Style string
 
-// Source returns the digest of a style or script for a content security policy.
-func Source(text string) string {
+// CSPHash returns the digest of a style or script for a content security policy.
+func CSPHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Text escapes a text for HTML and shows invisible characters and characters that change the
+// Escape escapes a text for HTML and shows invisible characters and characters that change the
 // writing direction.
-func Text(s string) string {
+func Escape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {

@@ -38,26 +38,26 @@ func (e *Error) Hint() string { return e.hint }
 // OutcomeCode returns the outcome code of the program (docs/reference/exit-codes.md).
 func (e *Error) OutcomeCode() string { return "usage" }
 
-// maxSocket is the maximum length of a socket's path in bytes: Linux allows 108 with the final
+// maxSocketPath is the maximum length of a socket's path in bytes: Linux allows 108 with the final
 // zero, other systems 104.
-const maxSocket = 103
+const maxSocketPath = 103
 
 // Dir returns the folder of the daemon of a home.
 func Dir(home string) string { return filepath.Join(home, "run") }
 
-// Socket returns the path of the socket of a home. The path is HOME/run/daemon.sock. If that is too
+// SocketPath returns the path of the socket of a home. The path is HOME/run/daemon.sock. If that is too
 // long, it is a name in runtimeDir ($XDG_RUNTIME_DIR) that is derived from home.
-func Socket(home, runtimeDir string) (string, error) {
+func SocketPath(home, runtimeDir string) (string, error) {
 	path := filepath.Join(Dir(home), "daemon.sock")
-	if len(path) <= maxSocket {
+	if len(path) <= maxSocketPath {
 		return path, nil
 	}
 	sum := sha256.Sum256([]byte(home))
 	short := filepath.Join(runtimeDir, "holdfast-"+hex.EncodeToString(sum[:8])+".sock")
-	if runtimeDir != "" && filepath.IsAbs(runtimeDir) && len(short) <= maxSocket {
+	if runtimeDir != "" && filepath.IsAbs(runtimeDir) && len(short) <= maxSocketPath {
 		return short, nil
 	}
-	return "", &Error{fmt.Sprintf("the socket path %s is %d bytes long; the maximum is %d", path, len(path), maxSocket), "set XDG_RUNTIME_DIR or HOLDFAST_HOME to a folder with a shorter path"}
+	return "", &Error{fmt.Sprintf("the socket path %s is %d bytes long; the maximum is %d", path, len(path), maxSocketPath), "set XDG_RUNTIME_DIR or HOLDFAST_HOME to a folder with a shorter path"}
 }
 
 // Unix listens on a socket that only its owner can use. It replaces a left-over socket, because the
@@ -109,7 +109,7 @@ func CheckTCP(address string, tls bool) error {
 	if err != nil {
 		return &Error{fmt.Sprintf("invalid listen address %q: %v", address, err), "write HOST:PORT, such as 127.0.0.1:7423"}
 	}
-	if tls || loopback(host) {
+	if tls || isLoopback(host) {
 		return nil
 	}
 	return &Error{
@@ -118,9 +118,9 @@ func CheckTCP(address string, tls bool) error {
 	}
 }
 
-// loopback reports whether only this machine can reach a host. The only name that it accepts is
+// isLoopback reports whether only this machine can reach a host. The only name that it accepts is
 // localhost; it does not resolve other names.
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

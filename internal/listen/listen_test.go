@@ -23,13 +23,13 @@ func TestSocket(t *testing.T) {
 	for _, tt := range []struct{ home, runtime, want string }{
 		{"/h", "", "/h/run/daemon.sock"},
 		{"/h", "/run/user/1", "/h/run/daemon.sock"},
-		{long[:maxSocket-len("/run/daemon.sock")], "", long[:maxSocket-len("/run/daemon.sock")] + "/run/daemon.sock"},
-		{long[:maxSocket+1-len("/run/daemon.sock")], "", ""},
+		{long[:maxSocketPath-len("/run/daemon.sock")], "", long[:maxSocketPath-len("/run/daemon.sock")] + "/run/daemon.sock"},
+		{long[:maxSocketPath+1-len("/run/daemon.sock")], "", ""},
 		{long, "/run/user/1", "/run/user/1/holdfast-"},
 		{long, "relative", ""},
 		{long, long, ""},
 	} {
-		got, err := Socket(tt.home, tt.runtime)
+		got, err := SocketPath(tt.home, tt.runtime)
 		var e *Error
 		if tt.want == "" {
 			if !errors.As(err, &e) || e.Hint() == "" {
@@ -37,12 +37,12 @@ func TestSocket(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || !strings.HasPrefix(got, tt.want) || len(got) > maxSocket {
+		if err != nil || !strings.HasPrefix(got, tt.want) || len(got) > maxSocketPath {
 			t.Errorf("%s: %q, %v", tt.home, got, err)
 		}
 	}
-	a, _ := Socket(long, "/r")
-	b, _ := Socket(long+"b", "/r")
+	a, _ := SocketPath(long, "/r")
+	b, _ := SocketPath(long+"b", "/r")
 	if a == b {
 		t.Error("two homes have the same socket")
 	}
@@ -139,7 +139,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("before it serves: %+v, %t, %v", i, running, err)
 	}
 	want := Info{PID: os.Getpid(), Started: time.Unix(1, 0).UTC(), Version: "v", Socket: "/s"}
-	if err := l.Write(want); err != nil {
+	if err := l.WriteInfo(want); err != nil {
 		t.Fatal(err)
 	}
 	if i, running, err := State(home); !running || i.Socket != "/s" || !i.Started.Equal(want.Started) || err != nil {
@@ -186,7 +186,7 @@ func TestStaleInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Write(Info{PID: 1 << 22}); err != nil {
+	if err := l.WriteInfo(Info{PID: 1 << 22}); err != nil {
 		t.Fatal(err)
 	}
 	l.file.Close() // as when its process ends

@@ -43,7 +43,7 @@ func (e *RunningError) OutcomeCode() string { return "busy" }
 // A client that checks for a running daemon holds the lock for a short time.
 const (
 	lockTries = 20
-	takePause = 10 * time.Millisecond
+	lockPause = 10 * time.Millisecond
 )
 
 // Acquire takes the lock of a home and removes the files of an earlier daemon. It creates the
@@ -58,7 +58,7 @@ func Acquire(home string) (*Lock, error) {
 	}
 	for try := range lockTries {
 		if try > 0 {
-			time.Sleep(takePause)
+			time.Sleep(lockPause)
 		}
 		l, err := tryAcquire(dir)
 		if err != nil {
@@ -66,7 +66,7 @@ func Acquire(home string) (*Lock, error) {
 		}
 		if l != nil {
 			l.removeInfo()
-			return l, l.writeInfo()
+			return l, l.writePID()
 		}
 	}
 	return nil, &RunningError{home, holder(dir)}
@@ -92,8 +92,8 @@ func tryAcquire(dir string) (*Lock, error) {
 	return &Lock{dir, f}, nil
 }
 
-// writeInfo writes into the lock file which process holds the lock.
-func (l *Lock) writeInfo() error {
+// writePID writes into the lock file which process holds the lock.
+func (l *Lock) writePID() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ type Info struct {
 	Addresses []string  `json:"addresses"` // "http://127.0.0.1:7423"
 }
 
-// Write writes the file that describes this daemon.
-func (l *Lock) Write(i Info) error {
+// WriteInfo writes the file that describes this daemon.
+func (l *Lock) WriteInfo(i Info) error {
 	if i.Addresses == nil {
 		i.Addresses = []string{}
 	}

@@ -47,10 +47,10 @@ type ClientSession struct {
 
 // call is a tools/call that waits for its result.
 type call struct {
-	use    transcript.ToolUse
-	tell   func(string) // called with what the call waits for; may be nil
-	result chan transcript.ToolResult
-	gone   bool // the client no longer waits
+	use       transcript.ToolUse
+	onWait    func(string) // called with what the call waits for; may be nil
+	result    chan transcript.ToolResult
+	abandoned bool // the client no longer waits
 }
 
 // NewClientSession returns the session of a named client. open creates the agent with the session
@@ -82,8 +82,8 @@ func (d *ClientSession) Session() string {
 // says what the call waits for.
 func (d *ClientSession) Call(ctx context.Context, name string, input json.RawMessage, tell func(string)) (transcript.ToolResult, error) {
 	c := &call{
-		use:  transcript.ToolUse{ID: "mcp_" + ulid.Make().String(), Name: name, Input: input},
-		tell: tell, result: make(chan transcript.ToolResult, 1),
+		use:    transcript.ToolUse{ID: "mcp_" + ulid.Make().String(), Name: name, Input: input},
+		onWait: tell, result: make(chan transcript.ToolResult, 1),
 	}
 	d.mu.Lock()
 	if d.failed != nil {
@@ -124,11 +124,11 @@ func (d *ClientSession) endReason() error {
 // abandon drops a call whose client no longer waits. A round without waiting clients is interrupted.
 func (d *ClientSession) abandon(c *call) {
 	d.mu.Lock()
-	c.gone = true
+	c.abandoned = true
 	d.waiting = slices.DeleteFunc(d.waiting, func(e *call) bool { return e == c })
 	a := d.agent
 	for _, e := range d.running {
-		if !e.gone {
+		if !e.abandoned {
 			a = nil
 		}
 	}
@@ -200,8 +200,8 @@ func (d *ClientSession) emit(use, what string) {
 	d.mu.Lock()
 	c := d.running[use]
 	d.mu.Unlock()
-	if c != nil && c.tell != nil {
-		go c.tell(what)
+	if c != nil && c.onWait != nil {
+		go c.onWait(what)
 	}
 }
 

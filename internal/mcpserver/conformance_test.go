@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// suite is the folder of programs that speak MCP, and the node that runs them.
-func suite(t *testing.T) (node, modules string) {
+// findSuite returns the folder of the conformance suites, and the node that runs them.
+func findSuite(t *testing.T) (node, modules string) {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_MCP")
 	if dir == "" {
@@ -52,7 +52,7 @@ func serveFixture() error {
 		return err
 	}
 	defer a.Close()
-	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "suite", Scopes: []api.Scope{api.ScopeRun}})
+	secret, _, err := a.CreateToken(context.Background(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "suite", Scopes: []api.Scope{api.ScopeRun}})
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func serveFixture() error {
 	return err
 }
 
-// reach starts the fixture and says where it is.
-func reach(t *testing.T) (url string) {
+// startFixture starts the fixture and returns its URL.
+func startFixture(t *testing.T) (url string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -112,10 +112,10 @@ var notOffered = map[string]string{
 	"tasks-": "calls do not become tasks here: an extension, which 2026-07-28 does not require",
 }
 
-// The suites of the protocol's own people find nothing wrong with how we serve it, in the
-// version with sessions and in the one without.
+// The official conformance suites report no failure, in the protocol version with sessions and in the
+// version without.
 func TestConformance(t *testing.T) {
-	node, modules := suite(t)
+	node, modules := findSuite(t)
 	for _, tt := range []struct {
 		name, module string
 		args         []string
@@ -126,7 +126,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{filepath.Join(modules, tt.module, "dist", "index.js"), "server", "--url", reach(t)}, tt.args...)
+			args := append([]string{filepath.Join(modules, tt.module, "dist", "index.js"), "server", "--url", startFixture(t)}, tt.args...)
 			c := exec.CommandContext(t.Context(), node, args...)
 			c.Dir = t.TempDir() // it writes what it found
 			out, err := c.CombinedOutput()

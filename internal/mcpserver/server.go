@@ -132,7 +132,7 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 		stateful.ServeHTTP(w, r)
 	})
 	mux := http.NewServeMux()
-	mux.Handle(Path, requireScope(sdkauth.RequireBearerToken(who, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})(both)))
+	mux.Handle(Path, requireScope(sdkauth.RequireBearerToken(verifyCaller, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})(both)))
 	return a.Handler(mux)
 }
 
@@ -153,8 +153,8 @@ func requireScope(next http.Handler) http.Handler {
 	})
 }
 
-// who returns the authenticated caller for the SDK, which uses it to separate sessions.
-func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
+// verifyCaller returns the authenticated caller for the SDK, which uses it to separate sessions.
+func verifyCaller(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
 	c, ok := auth.CallerFrom(ctx)
 	if !ok {
 		return nil, sdkauth.ErrInvalidToken
@@ -231,13 +231,13 @@ func (s *Server) remove(d *ClientSession) {
 // clientName returns the name that the client gave.
 func clientName(ss *mcp.ServerSession) string {
 	if p := ss.InitializeParams(); p != nil {
-		return named(p.ClientInfo)
+		return printableName(p.ClientInfo)
 	}
-	return named(nil)
+	return printableName(nil)
 }
 
-// named returns a client's name as one printable line.
-func named(i *mcp.Implementation) string {
+// printableName returns a client's name as one printable line.
+func printableName(i *mcp.Implementation) string {
 	const most = 100
 	if i == nil {
 		i = &mcp.Implementation{}

@@ -26,35 +26,35 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-type said struct {
+type textInput struct {
 	Text string `json:"text,omitempty"`
 }
 
 // serverEnv is a server over a memory store, with tools made for tests.
 type serverEnv struct {
-	t        *testing.T
-	sessions *session.Sessions
-	server   *Server
-	started  chan string // calls of Wait that run
-	closed   sync.WaitGroup
-	hangUp   func() error // closes the client's end
+	t          *testing.T
+	sessions   *session.Sessions
+	server     *Server
+	started    chan string // calls of Wait that run
+	closed     sync.WaitGroup
+	closeInput func() error // closes the client's end
 }
 
-func newWorld(t *testing.T, mode policy.Mode) *serverEnv {
+func newServerEnv(t *testing.T, mode policy.Mode) *serverEnv {
 	t.Helper()
 	w := &serverEnv{t: t, sessions: session.New(memory.New(), nil), started: make(chan string, 8)}
-	echo, err1 := tool.New(tool.Spec{Name: "Echo", ReadOnly: true}, func(_ context.Context, _ *tool.Call, in said) (tool.Result, error) {
+	echo, err1 := tool.New(tool.Spec{Name: "Echo", ReadOnly: true}, func(_ context.Context, _ *tool.Call, in textInput) (tool.Result, error) {
 		if in.Text == "fail" {
 			return tool.Failure("it failed"), nil
 		}
 		return tool.Text(in.Text), nil
 	}, nil)
-	wait, err2 := tool.New(tool.Spec{Name: "Wait", ReadOnly: true}, func(ctx context.Context, _ *tool.Call, in said) (tool.Result, error) {
+	wait, err2 := tool.New(tool.Spec{Name: "Wait", ReadOnly: true}, func(ctx context.Context, _ *tool.Call, in textInput) (tool.Result, error) {
 		w.started <- in.Text
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}, nil)
-	write, err3 := tool.New(tool.Spec{Name: "Change"}, func(context.Context, *tool.Call, said) (tool.Result, error) {
+	write, err3 := tool.New(tool.Spec{Name: "Change"}, func(context.Context, *tool.Call, textInput) (tool.Result, error) {
 		t.Error("what nobody allowed was run")
 		return tool.Text("changed"), nil
 	}, nil)
@@ -72,7 +72,7 @@ func newWorld(t *testing.T, mode policy.Mode) *serverEnv {
 			Session: session.RestoreOptions{Opened: session.Opened{CWD: cwd, Title: client}},
 		})
 		w.closed.Add(1)
-		return &counted{a, w}, err
+		return &countedAgent{a, w}, err
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +81,12 @@ func newWorld(t *testing.T, mode policy.Mode) *serverEnv {
 	return w
 }
 
-type counted struct {
+type countedAgent struct {
 	*agent.Agent
 	w *serverEnv
 }
 
-func (c *counted) Close() error {
+func (c *countedAgent) Close() error {
 	defer c.w.closed.Done()
 	return c.Agent.Close()
 }
@@ -101,7 +101,7 @@ func (w *serverEnv) connectUntil(ctx context.Context) *mcp.ClientSession {
 	w.t.Helper()
 	theirs, ours := io.Pipe()
 	ourIn, theirOut := io.Pipe()
-	w.hangUp = theirOut.Close
+	w.closeInput = theirOut.Close
 	done := make(chan error, 1)
 	go func() { done <- w.server.Serve(ctx, ourIn, ours) }()
 	c := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "2"}, nil)
@@ -131,9 +131,9 @@ func callTool(ctx context.Context, s *mcp.ClientSession, name, text string) (str
 	return b.String(), r.IsError, nil
 }
 
-// Each call goes the way of a model's call, and the session's log has all of it.
-func TestCallsAreTurnsOfASession(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+// Each call is recorded like a model's call: as a turn in the session's log.
+func TestCallsAreRecordedAsTurns(t *testing.T) {
+	w := newServerEnv(t, policy.ModeDefault)
 	s := w.connect()
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 3 || list.Tools[0].Annotations.ReadOnlyHint || !list.Tools[1].Annotations.ReadOnlyHint {
@@ -175,9 +175,9 @@ func TestCallsAreTurnsOfASession(t *testing.T) {
 	}
 }
 
-// Calls that arrive together are all answered, each with its own result.
-func TestCallsAtOnce(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+// Concurrent calls are all answered, each with its own result.
+func TestConcurrentCalls(t *testing.T) {
+	w := newServerEnv(t, policy.ModeDefault)
 	s := w.connect()
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -191,9 +191,9 @@ func TestCallsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A call that its client takes back is interrupted, and the next one runs.
+// A call that its client cancels is interrupted, and the next one runs.
 func TestCancelledCall(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+	w := newServerEnv(t, policy.ModeDefault)
 	s := w.connect()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -211,20 +211,20 @@ func TestCancelledCall(t *testing.T) {
 	}
 }
 
-// With the client the agent ends, whatever runs.
-func TestClientThatGoes(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+// When the client disconnects, its agent is closed, even during a call.
+func TestClientDisconnects(t *testing.T) {
+	w := newServerEnv(t, policy.ModeDefault)
 	w.server.grace = time.Millisecond
 	s := w.connect()
 	go func() { _, _, _ = callTool(t.Context(), s, "Wait", "one") }()
 	<-w.started
-	_ = w.hangUp()
+	_ = w.closeInput()
 	w.closed.Wait()
 }
 
-// Who writes all that he asks and closes his end reads an answer to each.
-func TestAnswersAfterTheEndOfTheInput(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+// A client that sends all requests and then closes its output receives an answer to each.
+func TestAnswersAfterInputEnds(t *testing.T) {
+	w := newServerEnv(t, policy.ModeDefault)
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
@@ -233,7 +233,7 @@ func TestAnswersAfterTheEndOfTheInput(t *testing.T) {
 		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Echo","arguments":{"text":"text %[1]d"}}}`+"\n", i)
 	}
 	var out bytes.Buffer
-	if err := w.server.Serve(t.Context(), io.NopCloser(strings.NewReader(in)), closing{&out}); err != nil {
+	if err := w.server.Serve(t.Context(), io.NopCloser(strings.NewReader(in)), nopWriteCloser{&out}); err != nil {
 		t.Fatal(err)
 	}
 	w.closed.Wait()
@@ -242,13 +242,13 @@ func TestAnswersAfterTheEndOfTheInput(t *testing.T) {
 	}
 }
 
-type closing struct{ io.Writer }
+type nopWriteCloser struct{ io.Writer }
 
-func (closing) Close() error { return nil }
+func (nopWriteCloser) Close() error { return nil }
 
-// Who stops the server does not wait for a call that goes on.
-func TestStopDuringACall(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+// Closing the server does not wait for a running call.
+func TestCloseDuringCall(t *testing.T) {
+	w := newServerEnv(t, policy.ModeDefault)
 	ctx, stop := context.WithCancel(t.Context())
 	s := w.connectUntil(ctx)
 	go func() { _, _, _ = callTool(t.Context(), s, "Wait", "one") }()
@@ -257,7 +257,7 @@ func TestStopDuringACall(t *testing.T) {
 	w.closed.Wait()
 }
 
-func TestAgentThatCannotBeMade(t *testing.T) {
+func TestOpenError(t *testing.T) {
 	d := NewClientSession("x", func(context.Context, model.Model) (Agent, error) { return nil, errors.New("no store") })
 	defer d.Close()
 	if _, err := d.Call(t.Context(), "Echo", nil, nil); err == nil || !strings.Contains(err.Error(), "no store") {
@@ -268,17 +268,17 @@ func TestAgentThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// Over HTTP nobody gets in without a token that may run something, from another host or
-// from another site's page, and a token's session is its own.
+// Over HTTP, a request needs a token with the scope run and is rejected from another host or another
+// site's page; each token has its own session.
 func TestHTTP(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+	w := newServerEnv(t, policy.ModeDefault)
 	a, err := auth.New(&auth.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
 	token := func(scope api.Scope) string {
-		secret, _, err := a.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: string(scope), Scopes: []api.Scope{scope}})
+		secret, _, err := a.CreateToken(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: string(scope), Scopes: []api.Scope{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}

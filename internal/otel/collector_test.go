@@ -27,7 +27,7 @@ type collector struct {
 	fault   error
 }
 
-func collect(t testing.TB) *collector {
+func newCollector(t testing.TB) *collector {
 	t.Helper()
 	c := &collector{spans: map[string]map[string]string{}, metrics: map[string]int{}, about: map[string]string{}}
 	mux := http.NewServeMux()
@@ -128,7 +128,7 @@ func environ(pairs ...string) func(string) string {
 }
 
 func TestCollector(t *testing.T) {
-	c := collect(t)
+	c := newCollector(t)
 	for _, compression := range []string{"none", "gzip"} {
 		tel, err := otel.New(t.Context(), &otel.Options{Version: "1.2.3", Env: environ(
 			"OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL+"/base", "OTEL_EXPORTER_OTLP_HEADERS=x-key=open%20sesame", "OTEL_SERVICE_NAME=mine",

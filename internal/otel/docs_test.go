@@ -20,7 +20,7 @@ import (
 
 type table map[string]map[string]bool // of a span, an event or a metric: its attributes
 
-func (m table) note(name string, list []attribute.KeyValue) {
+func (m table) add(name string, list []attribute.KeyValue) {
 	name, _, _ = strings.Cut(name, " ")
 	if m[name] == nil {
 		m[name] = map[string]bool{}
@@ -69,13 +69,13 @@ func documented(t *testing.T, section string) table {
 
 // The documentation lists exactly the attributes that are sent.
 func TestDocumentation(t *testing.T) {
-	spans, data := watched(t)
-	spans = append(spans, sub(t)...)
+	spans, data := runObserved(t)
+	spans = append(spans, runSubagent(t)...)
 	sent := table{}
 	for _, s := range spans {
-		sent.note(s.Name, s.Attributes)
+		sent.add(s.Name, s.Attributes)
 		for _, e := range s.Events {
-			sent.note(e.Name, e.Attributes)
+			sent.add(e.Name, e.Attributes)
 		}
 	}
 	if a, b := sent.lines(), documented(t, "Spans").lines(); !slices.Equal(a, b) {
@@ -84,7 +84,7 @@ func TestDocumentation(t *testing.T) {
 	sent = table{}
 	for name, sets := range samples(data) {
 		for _, s := range sets {
-			sent.note(name, s.ToSlice())
+			sent.add(name, s.ToSlice())
 		}
 	}
 	if a, b := sent.lines(), documented(t, "Metrics").lines(); !slices.Equal(a, b) {
@@ -92,8 +92,8 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// sub runs a sub-agent so that its name appears in all places, and a command hook.
-func sub(t *testing.T) tracetest.SpanStubs {
+// runSubagent runs a sub-agent so that its name appears in all places, and a command hook.
+func runSubagent(t *testing.T) tracetest.SpanStubs {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()
 	tel, err := otel.New(t.Context(), &otel.Options{Spans: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)}})

@@ -109,9 +109,9 @@ func (r *reader) sends(signal string) bool {
 	case "":
 		return r.text(endpointVar) != "" || r.text("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 	case "prometheus":
-		r.refuse(name, v, "a run does not serve metrics", "use the daemon's /metrics; for a run set it to otlp or none")
+		r.reject(name, v, "a run does not serve metrics", "use the daemon's /metrics; for a run set it to otlp or none")
 	default:
-		r.refuse(name, v, "unsupported exporter", "set it to otlp or none")
+		r.reject(name, v, "unsupported exporter", "set it to otlp or none")
 	}
 	return false
 }
@@ -128,7 +128,7 @@ func (r *reader) signal(signal, name string) (variable, value string) {
 
 func (r *reader) target(signal, path string) *target {
 	if name, v := r.signal(signal, "PROTOCOL"); v != "" && v != "http/protobuf" {
-		r.refuse(name, v, "unsupported protocol", "set it to http/protobuf; collectors usually accept it at port 4318")
+		r.reject(name, v, "unsupported protocol", "set it to http/protobuf; collectors usually accept it at port 4318")
 	}
 	t := &target{Target: otelwire.Target{URL: r.endpoint(signal, path)}}
 	name, v := r.signal(signal, "HEADERS")
@@ -142,7 +142,7 @@ func (r *reader) target(signal, path string) *target {
 	case "gzip":
 		t.Gzip = true
 	default:
-		r.refuse(name, v, "unsupported compression", "set it to gzip or none")
+		r.reject(name, v, "unsupported compression", "set it to gzip or none")
 	}
 	t.Client = &http.Client{
 		Timeout:       timeout,
@@ -163,14 +163,14 @@ func (r *reader) endpoint(signal, path string) string {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil:
-		r.refuse(name, "", "not a URL", hint)
+		r.reject(name, "", "not a URL", hint)
 		return ""
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		r.refuse(name, u.Redacted(), "not an http or https address", hint)
+		r.reject(name, u.Redacted(), "not an http or https address", hint)
 	case u.User != nil:
-		r.refuse(name, u.Redacted(), "user names and passwords in the URL are not sent", "send them with OTEL_EXPORTER_OTLP_HEADERS=authorization=…")
+		r.reject(name, u.Redacted(), "user names and passwords in the URL are not sent", "send them with OTEL_EXPORTER_OTLP_HEADERS=authorization=…")
 	case u.RawQuery != "" || u.Fragment != "":
-		r.refuse(name, u.Redacted(), "a query in the URL is not supported", hint)
+		r.reject(name, u.Redacted(), "a query in the URL is not supported", hint)
 	}
 	switch {
 	case name == endpointVar:
@@ -194,11 +194,11 @@ func (r *reader) certificates(signal string) *tls.Config {
 	case cert != "" && key != "":
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			r.refuse(certVar, cert, err.Error(), "set it to a PEM file, and set its key in "+keyVar)
+			r.reject(certVar, cert, err.Error(), "set it to a PEM file, and set its key in "+keyVar)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	case cert != "" || key != "":
-		r.refuse(certVar, cert, "a certificate needs its key, and the key its certificate", "also set "+keyVar)
+		r.reject(certVar, cert, "a certificate needs its key, and the key its certificate", "also set "+keyVar)
 	}
 	if c.RootCAs == nil && c.Certificates == nil {
 		return nil

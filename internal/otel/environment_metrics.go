@@ -18,7 +18,7 @@ func (r *reader) temporality() sdkmetric.TemporalitySelector {
 	case "lowmemory":
 		return sdkmetric.LowMemoryTemporalitySelector
 	default:
-		r.refuse(name, v, "unknown preference", "set it to cumulative, delta or lowmemory")
+		r.reject(name, v, "unknown preference", "set it to cumulative, delta or lowmemory")
 		return nil
 	}
 }
@@ -31,7 +31,7 @@ func (r *reader) aggregation() sdkmetric.AggregationSelector {
 	case "base2_exponential_bucket_histogram":
 		return exponential
 	default:
-		r.refuse(name, v, "unsupported histogram", "set it to explicit_bucket_histogram or base2_exponential_bucket_histogram")
+		r.reject(name, v, "unsupported histogram", "set it to explicit_bucket_histogram or base2_exponential_bucket_histogram")
 	}
 	return sdkmetric.DefaultAggregationSelector
 }

@@ -21,7 +21,7 @@ type reader struct {
 	err error
 }
 
-func (r *reader) refuse(name, value, what, advice string) {
+func (r *reader) reject(name, value, what, advice string) {
 	if r.err == nil {
 		r.err = &Error{Variable: name, Value: value, Detail: what, Advice: advice}
 	}
@@ -32,7 +32,7 @@ func (r *reader) text(name string) string { return strings.TrimSpace(r.get(name)
 func (r *reader) boolean(name string) bool {
 	v := r.text(name)
 	if v != "" && !strings.EqualFold(v, "true") && !strings.EqualFold(v, "false") {
-		r.refuse(name, v, "neither true nor false", "set it to true or false")
+		r.reject(name, v, "neither true nor false", "set it to true or false")
 	}
 	return strings.EqualFold(v, "true")
 }
@@ -45,7 +45,7 @@ func (r *reader) count(name string, fallback int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1<<20 {
-		r.refuse(name, v, "not a number from 1 to 1048576", "unset it to use "+strconv.Itoa(fallback))
+		r.reject(name, v, "not a number from 1 to 1048576", "unset it to use "+strconv.Itoa(fallback))
 		return fallback
 	}
 	return n
@@ -59,7 +59,7 @@ func (r *reader) millis(name string, fallback time.Duration) time.Duration {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 24*60*60*1000 {
-		r.refuse(name, v, "not a number of milliseconds", "unset it to use "+strconv.FormatInt(fallback.Milliseconds(), 10))
+		r.reject(name, v, "not a number of milliseconds", "unset it to use "+strconv.FormatInt(fallback.Milliseconds(), 10))
 		return fallback
 	}
 	return time.Duration(n) * time.Millisecond
@@ -82,10 +82,10 @@ func (r *reader) pairs(name, text string, secret bool) map[string]string {
 		v, err := url.PathUnescape(strings.TrimSpace(v))
 		switch {
 		case !ok || k == "" || err != nil:
-			r.refuse(name, shown, "not a list of key=value", "write key=value,key=value with %2C for a comma")
+			r.reject(name, shown, "not a list of key=value", "write key=value,key=value with %2C for a comma")
 			continue
 		case secret && !validHeader(k, v):
-			r.refuse(name, "", "invalid header name "+strconv.Quote(k)+", or its value has characters that headers cannot have", "write name=value,name=value")
+			r.reject(name, "", "invalid header name "+strconv.Quote(k)+", or its value has characters that headers cannot have", "write name=value,name=value")
 			continue
 		}
 		out[k] = v
@@ -128,7 +128,7 @@ func (r *reader) sampler() sdktrace.Sampler {
 			f, err = 1, nil
 		}
 		if err != nil || f < 0 || f > 1 {
-			r.refuse(arg, v, "not a ratio", "set it to a number from 0 to 1")
+			r.reject(arg, v, "not a ratio", "set it to a number from 0 to 1")
 		}
 		return sdktrace.TraceIDRatioBased(f)
 	}
@@ -146,7 +146,7 @@ func (r *reader) sampler() sdktrace.Sampler {
 	case "traceidratio":
 		return ratio()
 	default:
-		r.refuse(name, v, "unsupported sampler", "set it to always_on, always_off, traceidratio, or one of these with the prefix parentbased_")
+		r.reject(name, v, "unsupported sampler", "set it to always_on, always_off, traceidratio, or one of these with the prefix parentbased_")
 		return nil
 	}
 }
@@ -155,12 +155,12 @@ func (r *reader) sampler() sdktrace.Sampler {
 func (r *reader) pool(name, file string) *x509.CertPool {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		r.refuse(name, file, "cannot read it: "+err.Error(), "set it to a PEM file")
+		r.reject(name, file, "cannot read it: "+err.Error(), "set it to a PEM file")
 		return nil
 	}
 	p := x509.NewCertPool()
 	if !p.AppendCertsFromPEM(pem) {
-		r.refuse(name, file, "it contains no certificate", "set it to a PEM file")
+		r.reject(name, file, "it contains no certificate", "set it to a PEM file")
 	}
 	return p
 }

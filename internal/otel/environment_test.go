@@ -98,7 +98,7 @@ func TestSignals(t *testing.T) {
 		{[]string{"OTEL_TRACES_SAMPLER=always_off"}, false, true},
 	} {
 		t.Run(strings.Join(tt.env, " "), func(t *testing.T) {
-			c := collect(t)
+			c := newCollector(t)
 			tel, err := otel.New(t.Context(), &otel.Options{Env: environ(append(tt.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL+"/base/")...)})
 			if err != nil {
 				t.Fatal(err)

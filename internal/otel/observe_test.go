@@ -135,8 +135,8 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 	}
 }
 
-// watched runs the agent and returns its spans and metrics.
-func watched(t testing.TB) (tracetest.SpanStubs, metricdata.ResourceMetrics) {
+// runObserved runs the agent and returns its spans and metrics.
+func runObserved(t testing.TB) (tracetest.SpanStubs, metricdata.ResourceMetrics) {
 	t.Helper()
 	spans, numbers := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
 	tel, err := otel.New(t.Context(), &otel.Options{
@@ -177,7 +177,7 @@ func find(t testing.TB, spans tracetest.SpanStubs, name, key, value string) trac
 }
 
 func TestSpans(t *testing.T) {
-	spans, _ := watched(t)
+	spans, _ := runObserved(t)
 	turn := find(t, spans, "invoke_agent", "holdfast.turn.id", "turn-1")
 	for _, tt := range []struct {
 		name, key, value string
@@ -238,7 +238,7 @@ func TestSpans(t *testing.T) {
 
 // No text of a model, a user or a tool leaves the machine.
 func TestNoContent(t *testing.T) {
-	spans, data := watched(t)
+	spans, data := runObserved(t)
 	look := func(where string, list []attribute.KeyValue) {
 		for _, a := range list {
 			if strings.Contains(a.Value.String(), secretWord) {

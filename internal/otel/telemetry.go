@@ -36,20 +36,20 @@ type Options struct {
 // Telemetry records spans and metrics of agents. It observes any number of agents, each on a
 // separate goroutine, and never waits for a collector while it observes.
 type Telemetry struct {
-	grace  time.Duration
-	clock  func() time.Time
-	tracer trace.Tracer
-	spans  *sdktrace.TracerProvider
-	meter  *sdkmetric.MeterProvider
-	meters *instruments
-	page   *sdkmetric.ManualReader
-	parent context.Context //nolint:containedctx // it only carries the parent of all other spans
-	sent   *delivery
+	grace       time.Duration
+	clock       func() time.Time
+	tracer      trace.Tracer
+	spans       *sdktrace.TracerProvider
+	meter       *sdkmetric.MeterProvider
+	instruments *instruments
+	page        *sdkmetric.ManualReader
+	parent      context.Context //nolint:containedctx // it only carries the parent of all other spans
+	sent        *delivery
 
-	mu      sync.Mutex
-	watches map[string]*agentObserver // by session, while a turn is open
-	named   []*agentObserver
-	callers map[string]parentContext // key: the session of a sub-agent; value: the tool use that started the sub-agent
+	mu        sync.Mutex
+	observers map[string]*agentObserver // by session, while a turn is open
+	named     []*agentObserver
+	callers   map[string]parentContext // key: the session of a sub-agent; value: the tool use that started the sub-agent
 }
 
 var _ agent.LoopObserver = (*Telemetry)(nil)
@@ -77,12 +77,12 @@ func New(ctx context.Context, o *Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{
 		grace: opt.Grace, clock: opt.Clock, page: sdkmetric.NewManualReader(),
-		parent: parentOf(ctx, env), watches: map[string]*agentObserver{}, callers: map[string]parentContext{}, sent: newDelivery(),
+		parent: parentOf(ctx, env), observers: map[string]*agentObserver{}, callers: map[string]parentContext{}, sent: newDelivery(),
 	}
 	if err := t.provide(&opt, env); err != nil {
 		return nil, err
 	}
-	t.meters, err = newMeters(t.meter.Meter(scopeName, metric.WithInstrumentationVersion(opt.Version), metric.WithSchemaURL(schemaURL)))
+	t.instruments, err = newInstruments(t.meter.Meter(scopeName, metric.WithInstrumentationVersion(opt.Version), metric.WithSchemaURL(schemaURL)))
 	return t, err
 }
 
@@ -140,20 +140,20 @@ func describe(version string, configured []attribute.KeyValue) (*resource.Resour
 // its tool use.
 func (t *Telemetry) Observe(session string, e event.Event) {
 	if o, ok := e.(event.SessionOpened); ok && o.Caller != "" {
-		t.calledBy(session, o)
+		t.storeCaller(session, o)
 	}
 	t.mu.Lock()
-	w := t.watches[session]
+	w := t.observers[session]
 	if w == nil {
 		w = &agentObserver{t: t, caller: t.callers[session]}
 		w.name = w.caller.name
-		t.watches[session] = w
+		t.observers[session] = w
 	}
 	t.mu.Unlock()
 	w.Observe(session, e)
 	if w.idle() {
 		t.mu.Lock()
-		delete(t.watches, session)
+		delete(t.observers, session)
 		t.mu.Unlock()
 	}
 }
@@ -168,10 +168,10 @@ type parentContext struct {
 // turns get no parent.
 const maxCallers = 4096
 
-// calledBy stores which tool use started the session of a sub-agent.
-func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
+// storeCaller stores which tool use started the session of a sub-agent.
+func (t *Telemetry) storeCaller(session string, o event.SessionOpened) {
 	t.mu.Lock()
-	by := t.watches[o.Caller]
+	by := t.observers[o.Caller]
 	t.mu.Unlock()
 	c := parentContext{name: o.Name}
 	if by != nil {
@@ -204,10 +204,10 @@ func (t *Telemetry) Agent(name string) agent.LoopObserver {
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	open := t.named
-	for _, w := range t.watches {
+	for _, w := range t.observers {
 		open = append(open, w)
 	}
-	t.named, t.watches = nil, map[string]*agentObserver{}
+	t.named, t.observers = nil, map[string]*agentObserver{}
 	t.mu.Unlock()
 	for _, w := range open {
 		w.abandon()

@@ -59,10 +59,10 @@ func says(status int, body string, header ...string) answer {
 
 func breaks(err error) answer { return answer{err: err} }
 
-type passing struct{}
+type temporaryError struct{}
 
-func (passing) Error() string   { return "it passes" }
-func (passing) Temporary() bool { return true }
+func (temporaryError) Error() string   { return "it passes" }
+func (temporaryError) Temporary() bool { return true }
 
 func TestPost(t *testing.T) {
 	const forever = 24 * time.Hour
@@ -88,7 +88,7 @@ func TestPost(t *testing.T) {
 		{"taken with 202", forever, []answer{says(http.StatusAccepted, "thanks", "Content-Type", "text/plain")}, 1, 0, ""},
 		{"busy once", forever, []answer{busy, fine}, 2, 8 * time.Second, ""},
 		{"busy in all ways", forever, []answer{says(429, ""), says(502, ""), says(504, ""), fine}, 4, 40 * time.Second, ""},
-		{"passing", forever, []answer{breaks(passing{}), fine}, 2, 8 * time.Second, ""},
+		{"passing", forever, []answer{breaks(temporaryError{}), fine}, 2, 8 * time.Second, ""},
 		{"always busy", forever, []answer{busy}, 0, time.Minute, "503 Service Unavailable: busy"},
 		{"busy until time is up", 20 * time.Second, []answer{busy}, 0, 20 * time.Second, "busy"},
 		{"asks for seconds", forever, []answer{says(429, "", "Retry-After", "40"), fine}, 2, 40 * time.Second, ""},

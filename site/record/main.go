@@ -30,18 +30,18 @@ func main() {
 
 // record makes the named recordings, or all.
 func record(program, out string, names []string) error {
-	s, err := newStage(program)
+	s, err := newEnvironment(program)
 	if s != nil {
 		defer s.remove()
 	}
 	if err != nil {
 		return err
 	}
-	for _, sc := range scenes {
+	for _, sc := range recordings {
 		if len(names) > 0 && !slices.Contains(names, sc.name) {
 			continue
 		}
-		chunks, err := s.play(sc)
+		chunks, err := s.record(sc)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}

@@ -55,13 +55,13 @@ func TestScreen(t *testing.T) {
 
 func TestLongPausesAreShortened(t *testing.T) {
 	lines := newScreen(20, []chunk{{0, "a\r\n"}, {time.Hour, "b\r\n"}}).lines
-	if at := lines[1][0].at; at > longest+1 {
+	if at := lines[1][0].at; at > maxPause+1 {
 		t.Errorf("the second line appears after %.1f s", at)
 	}
 }
 
 func TestDraw(t *testing.T) {
-	sc := scene{title: `a "title" & more`, columns: 20, rows: 2}
+	sc := recording{title: `a "title" & more`, columns: 20, rows: 2}
 	chunks := []chunk{{0, "$ <x>\r\n"}, {time.Second, "\x1b[32mok\x1b[0m\r\n"}, {2 * time.Second, "end\r\n"}}
 	picture := draw(sc, newScreen(sc.columns, chunks).lines)
 	d := xml.NewDecoder(strings.NewReader(string(picture)))

@@ -35,10 +35,10 @@ type screen struct {
 }
 
 const (
-	merge    = 0.12 // changes of a line within so many seconds are one frame
-	slower   = 1.8
-	longest  = 1.6 // a longer pause is shortened to this
-	lineTime = 0.04
+	mergeTime = 0.12 // changes of a line within so many seconds are one frame
+	slowdown  = 1.8
+	maxPause  = 1.6 // a longer pause is shortened to this
+	lineTime  = 0.04
 )
 
 var control = sync.OnceValue(func() *regexp.Regexp {
@@ -49,10 +49,10 @@ func newScreen(columns int, chunks []chunk) *screen {
 	s := &screen{columns: columns, lines: [][]frame{nil}}
 	at, before, rest := 0.0, time.Duration(0), ""
 	for _, c := range chunks {
-		at += min((c.at-before).Seconds()*slower, longest)
+		at += min((c.at-before).Seconds()*slowdown, maxPause)
 		before = c.at
 		rest = s.write(rest+c.text, &at)
-		s.put(at)
+		s.addFrame(at)
 	}
 	for len(s.lines) > 0 && empty(s.lines[len(s.lines)-1]) {
 		s.lines = s.lines[:len(s.lines)-1]
@@ -86,7 +86,7 @@ func (s *screen) write(text string, at *float64) string {
 				return text[m[0]:]
 			}
 			if strings.HasPrefix(rest, "\x1b[K") {
-				s.put(*at)
+				s.addFrame(*at)
 				s.line = nil
 			}
 		case m[4] >= 0 && text[m[4]:m[5]] == "m":
@@ -137,16 +137,16 @@ func (s *screen) style(codes string) {
 }
 
 func (s *screen) newline(at float64) {
-	s.put(at)
+	s.addFrame(at)
 	s.line, s.lines = nil, append(s.lines, nil)
 }
 
-// put records what the current line shows now.
-func (s *screen) put(at float64) {
+// addFrame records what the current line shows now.
+func (s *screen) addFrame(at float64) {
 	l := &s.lines[len(s.lines)-1]
 	n := len(*l)
 	switch {
-	case n > 0 && at-(*l)[n-1].at < merge:
+	case n > 0 && at-(*l)[n-1].at < mergeTime:
 		(*l)[n-1].spans = slices.Clone(s.line)
 	case n == 0 || !slices.Equal((*l)[n-1].spans, s.line):
 		*l = append(*l, frame{at, slices.Clone(s.line)})

@@ -11,7 +11,7 @@ const (
 	charWidth  = 8.43
 	pad        = 16
 	bar        = 30
-	hold       = 5.0 // seconds for which the end remains visible
+	endPause   = 5.0 // seconds for which the end remains visible
 )
 
 const style = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d8dee6;white-space:pre}` +
@@ -20,12 +20,12 @@ const style = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu
 // draw returns the SVG. Each line is in it once for each of its frames and becomes
 // visible at its time; the screen scrolls by moving all lines. A reader who has asked
 // for less motion sees the end.
-func draw(sc scene, lines [][]frame) []byte {
+func draw(sc recording, lines [][]frame) []byte {
 	rows := min(sc.rows, len(lines))
-	total := hold
+	total := endPause
 	for _, l := range lines {
 		for _, f := range l {
-			total = max(total, f.at+hold)
+			total = max(total, f.at+endPause)
 		}
 	}
 	percent := func(at float64) float64 { return 100 * at / total }

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	quiet   = 600 * time.Millisecond // a command that prints nothing for this time waits for a key
-	patient = time.Minute
+	idleTime       = 600 * time.Millisecond // a command that prints nothing for this time waits for a key
+	commandTimeout = time.Minute
 )
 
 // run runs one command in a terminal of its own. Exit codes are not errors: policy explain returns its answer as
 // one, and a killed run has one.
-func run(c command, sc scene, dir string, env []string) ([]chunk, error) {
+func run(c command, sc recording, dir string, env []string) ([]chunk, error) {
 	master, slave, err := openTerminal(sc.columns, sc.rows)
 	if err != nil {
 		return nil, err
@@ -43,14 +43,14 @@ func run(c command, sc scene, dir string, env []string) ([]chunk, error) {
 	var chunks []chunk
 	var seen bytes.Buffer
 	began, answers, buf := time.Now(), c.answers, make([]byte, 1<<16)
-	for time.Since(began) < patient {
-		_ = master.SetReadDeadline(time.Now().Add(quiet))
+	for time.Since(began) < commandTimeout {
+		_ = master.SetReadDeadline(time.Now().Add(idleTime))
 		n, err := master.Read(buf)
 		if n > 0 {
 			seen.Write(buf[:n])
 			chunks = append(chunks, chunk{time.Since(began), string(buf[:n])})
 			if c.kill != "" && strings.Contains(seen.String(), c.kill) {
-				time.Sleep(quiet)
+				time.Sleep(idleTime)
 				_ = cmd.Process.Kill()
 				return append(chunks, chunk{time.Since(began), "\r\x1b[K\x1b[31mKilled\x1b[0m\r\n"}), nil
 			}
@@ -71,7 +71,7 @@ func run(c command, sc scene, dir string, env []string) ([]chunk, error) {
 		}
 	}
 	_ = cmd.Process.Kill()
-	return nil, fmt.Errorf("still running after %s:\n%s", patient, seen.String())
+	return nil, fmt.Errorf("still running after %s:\n%s", commandTimeout, seen.String())
 }
 
 func openTerminal(columns, rows int) (master, slave *os.File, err error) {

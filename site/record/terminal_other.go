@@ -4,6 +4,6 @@ package main
 
 import "errors"
 
-func run(command, scene, string, []string) ([]chunk, error) {
+func run(command, recording, string, []string) ([]chunk, error) {
 	return nil, errors.New("recordings are made on Linux only")
 }

@@ -45,7 +45,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := dial.RefuseInsideRun(p, "create tokens"); err != nil {
 		return err
 	}
-	secret, made, err := a.Make(ctx, callerText(), t)
+	secret, made, err := a.CreateToken(ctx, callerText(), t)
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mc
 	}
 	accesses := stores.NewAccessLog(p.Environment())
 	a, err := auth.New(&auth.Options{
-		Dir: listen.Dir(home), Hosts: c.AllowHost, Origins: c.AllowOrigin, Clock: p.Clock, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
+		Dir: listen.Dir(home), Hosts: c.AllowHost, Origins: c.AllowOrigin, Clock: p.Clock, Failed: auth.LogRefused(log), HasSandboxProxies: true, Record: accesses.Add,
 	})
 	if err != nil {
 		return err

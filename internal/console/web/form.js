@@ -28,7 +28,7 @@ function fieldsOf(schema) {
 
 const has = (o, name) => Object.prototype.hasOwnProperty.call(o, name);
 
-// inputs is a field's input so far: text, or the chosen values of options.
+// start returns a field's input so far: text, or the chosen values of options.
 const start = (f, proposed) => {
   const v = has(proposed, f.name) ? proposed[f.name] : undefined;
   if (f.kind === 'several') return Array.isArray(v) ? v : [];

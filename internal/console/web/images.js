@@ -15,8 +15,8 @@ const build = store(null);
 
 const stages = { wait: 'waiting for another build', base: 'building the base', package: 'downloading packages', send: 'sending to the engine', make: 'building', done: 'done' };
 
-/** begin builds an image and updates the store with its progress. */
-async function begin(spec, again) {
+/** startBuild builds an image and updates the store with its progress. */
+async function startBuild(spec, again) {
   const stopper = new AbortController();
   const update = (more) => build.set({ ...build.get(), ...more });
   build.set({ lines: [], stage: '', stop: () => stopper.abort() });
@@ -56,7 +56,7 @@ function Build({ again }) {
   const debian = variant === 'debian';
   const start = (e) => {
     e.preventDefault();
-    begin({ variant, ...(debian && want.length ? { with: want } : {}), ...(debian && base.trim() ? { base: base.trim() } : {}), ...(fresh ? { fresh } : {}) }, again);
+    startBuild({ variant, ...(debian && want.length ? { with: want } : {}), ...(debian && base.trim() ? { base: base.trim() } : {}), ...(fresh ? { fresh } : {}) }, again);
   };
   return html`<form class="filters" onSubmit=${start}><label class="field"><span>Build an image</span><select value=${variant} onChange=${(e) => setVariant(e.target.value)}><option value="scratch">scratch: only this program</option><option value="debian">debian: with a shell and agents</option></select></label>
     ${debian && html`<fieldset class="checks"><legend>With</legend>${agents.map((a) => html`<label class="check"><input type="checkbox" checked=${want.includes(a)} onChange=${(e) => setWant(e.target.checked ? [...want, a] : want.filter((x) => x !== a))} /> ${a}</label>`)}</fieldset>

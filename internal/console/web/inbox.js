@@ -1,10 +1,10 @@
 // Pending approvals, oldest first.
 import { html, useEffect, useLayoutEffect, useRef, useState } from './dom.js';
 import { useStore } from './store.js';
-import { questions, refresh, connection } from './live.js';
+import { approvals, refresh, connection } from './live.js';
 import { get, seg } from './api.js';
 import { Empty, Trouble, Waiting } from './load.js';
-import { Question } from './question.js';
+import { Approval } from './approval.js';
 import { announce, typing } from './parts.js';
 import { oneLine } from './text.js';
 import { count } from './time.js';
@@ -40,7 +40,7 @@ export function useShown(items) {
 
 /** Inbox is the first screen. */
 export function Inbox({ onHelp }) {
-  const { items, loaded, error } = useStore(questions);
+  const { items, loaded, error } = useStore(approvals);
   const link = useStore(connection);
   const { shown, gone, mine } = useShown(items);
   const [at, setAt] = useState('');
@@ -107,7 +107,7 @@ export function Inbox({ onHelp }) {
     <div class="questions">${shown.map((q) => {
       const k = (keyed.current[q.id] ||= { current: null });
       const open = items.some((i) => i.id === q.id);
-      return html`<${Question} key=${q.id} q=${q} gone=${open ? null : gone.get(q.id)?.answer} keys=${k} armed=${armed} selected=${at === q.id}
+      return html`<${Approval} key=${q.id} q=${q} gone=${open ? null : gone.get(q.id)?.answer} keys=${k} armed=${armed} selected=${at === q.id}
         onSelect=${() => setAt(q.id)} onDone=${(d, doc) => { mine(d.id); announce(`${oneLine(d.tool)}: ${doc?.answer?.decision || 'answered'}`); }} />`;
     })}</div>
   </div>`;

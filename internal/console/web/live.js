@@ -4,7 +4,7 @@ import { store } from './store.js';
 import { get, signedIn, Problem } from './api.js';
 
 /** The pending approvals: {items, loaded, error}. Oldest first. */
-export const questions = store({ items: [], loaded: false, error: null });
+export const approvals = store({ items: [], loaded: false, error: null });
 /** The state of the connection: 'connecting', 'live', 'polling', 'lost'. */
 export const connection = store('connecting');
 
@@ -18,9 +18,9 @@ let turn = 0; // grows with every update, so that an older response does not und
 
 const tell = (message) => channel?.postMessage(message);
 
-function took(items) {
+function setItems(items) {
   turn++;
-  questions.set({ items, loaded: true, error: null });
+  approvals.set({ items, loaded: true, error: null });
 }
 
 function state(s) {
@@ -40,20 +40,20 @@ export async function refresh() {
       cursor = page.next_cursor || '';
     } while (cursor && items.length < 5000);
     if (mine === turn) {
-      took(items);
+      setItems(items);
       if (leads) tell({ items });
     }
     return true;
   } catch (error) {
     if (error instanceof Problem && error.status === 401) return false;
-    questions.set((q) => ({ ...q, error: q.loaded ? null : error, loaded: q.loaded }));
+    approvals.set((q) => ({ ...q, error: q.loaded ? null : error, loaded: q.loaded }));
     return false;
   }
 }
 
 function without(id) {
   turn++;
-  questions.set((q) => ({ ...q, items: q.items.filter((i) => i.id !== id) }));
+  approvals.set((q) => ({ ...q, items: q.items.filter((i) => i.id !== id) }));
 }
 
 /**
@@ -75,7 +75,7 @@ function follow() {
     wait = 500;
     state('live');
     const items = JSON.parse(e.data).items || [];
-    took(items);
+    setItems(items);
     tell({ items });
   });
   for (const end of ['shutdown', 'failed']) es.addEventListener(end, () => { es.close(); again(); });
@@ -126,10 +126,10 @@ export function begin() {
   if (globalThis.BroadcastChannel && navigator.locks) {
     channel = new BroadcastChannel('holdfast');
     channel.onmessage = ({ data }) => {
-      if (data.items) took(data.items);
+      if (data.items) setItems(data.items);
       if (data.answered) without(data.answered);
       if (data.state) connection.set(data.state);
-      if (data.hello && leads && questions.get().loaded) tell({ items: questions.get().items, state: connection.get() });
+      if (data.hello && leads && approvals.get().loaded) tell({ items: approvals.get().items, state: connection.get() });
       if (data.bye) signedIn.set(false);
     };
     navigator.locks.request('holdfast-approvals', () => new Promise((release) => {
@@ -154,7 +154,7 @@ export function end(everywhere) {
   channel?.close();
   channel = null;
   letGo();
-  questions.set({ items: [], loaded: false, error: null });
+  approvals.set({ items: [], loaded: false, error: null });
   connection.set('connecting');
 }
 

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from './dom.js';
 import { get, seg } from './api.js';
 import { follow } from './stream.js';
-import { Transcript, Provisional } from './fold.js';
+import { Transcript, Provisional } from './transcript.js';
 
 const page = 400;
 

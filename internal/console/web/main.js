@@ -8,7 +8,7 @@ import { theme, setTheme } from './theme.js';
 import { Trouble, Waiting, Empty } from './load.js';
 import { Dialog, announce, typing } from './parts.js';
 import { oneLine } from './text.js';
-import { SavedNotice } from './always.js';
+import { SavedNotice } from './saverule.js';
 import { Login } from './login.js';
 import { Inbox } from './inbox.js';
 import { Sessions } from './sessions.js';
@@ -25,7 +25,7 @@ const screens = [
 const links = { connecting: 'Connecting', live: 'Live', polling: 'Live', lost: 'Reconnecting' };
 
 function Nav({ path }) {
-  const { items } = useStore(live.questions);
+  const { items } = useStore(live.approvals);
   const link = useStore(live.connection);
   const who = useStore(info)?.caller;
   const dress = useStore(theme);
@@ -61,7 +61,7 @@ const Help = ({ onClose }) => html`<${Dialog} title="Keyboard" onClose=${onClose
 
 /** useNews announces new approvals, and shows their number in the title. */
 function useNews(name) {
-  const { items, loaded } = useStore(live.questions);
+  const { items, loaded } = useStore(live.approvals);
   const known = useRef(null);
   useEffect(() => {
     document.title = (items.length ? `(${items.length}) ` : '') + name + ' · Holdfast';

@@ -57,7 +57,7 @@ export const bytes = (n) => (n < 1024 ? n + ' B' : n < 1048576 ? (n / 1024).toFi
 /** titleOf returns the title of a session. */
 export const titleOf = (s) => oneLine(s.title || s.summary || s.first_prompt || s.id);
 
-/** short shortens a path for lists; the whole path is in the title attribute. */
+/** shortPath shortens a path for lists; the whole path is in the title attribute. */
 export function shortPath(p) {
   const s = oneLine(p).replace(/^\/(home|Users)\/[^/]+/, '~').replace(/^\/root(?=\/|$)/, '~');
   const parts = s.split('/');
@@ -75,7 +75,7 @@ export function StatusBadge({ status, questions = 0 }) {
   return html`<${Badge} kind=${statuses[status] || 'plain'}>${status}</${Badge}>`;
 }
 
-/** focusable reports whether a key press is for a field. */
+/** typing reports whether a key press is for a field. */
 export const typing = (e) => e.ctrlKey || e.metaKey || e.altKey || e.isComposing
   || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target?.tagName || '') || e.target?.isContentEditable || !!document.querySelector('dialog[open]');
 

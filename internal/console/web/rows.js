@@ -4,8 +4,8 @@ import { seen, plain, oneLine } from './text.js';
 import { ansi, bare } from './ansi.js';
 import { markdown } from './markdown.js';
 import { Diff, changesOf } from './diff.js';
-import { stateOf, gist } from './fold.js';
-import { At, took, full } from './time.js';
+import { stateOf, gist } from './transcript.js';
+import { At, formatDuration, full } from './time.js';
 import { Badge, Fact, Json, Origin, Verdict } from './parts.js';
 import { sessionPath } from './route.js';
 
@@ -74,10 +74,10 @@ function CallFacts({ r }) {
     ${r.answer && html`<${Fact} name="answer"><${Answered} answer=${r.answer} /></${Fact}>`}
     ${(d?.touches || []).map((t) => html`<${Fact} name=${t.operation || 'touches'}><span class="mono">${seen(t.resource)}</span></${Fact}>`)}
     ${(d?.sandbox || q?.sandbox) && html`<${Fact} name="sandbox">${seen(d?.sandbox || q.sandbox)}</${Fact}>`}
-    ${r.finished && html`<${Fact} name="took">${took(r.finished.ms)}${r.finished.exit_code != null && `, exit code ${r.finished.exit_code}`}</${Fact}>`}
+    ${r.finished && html`<${Fact} name="took">${formatDuration(r.finished.ms)}${r.finished.exit_code != null && `, exit code ${r.finished.exit_code}`}</${Fact}>`}
     ${(r.finished?.changes || []).map((c) => html`<${Fact} name="changed"><span class="mono">${seen(c.path)}</span></${Fact}>`)}
     ${r.hooks.flatMap((h) => h.hooks.map((k) => html`<${Fact} name=${'hook ' + h.event}>${seen(k.name || k.type)} ${k.effect && html`<${Badge} kind="plain">${k.effect}</${Badge}>`}
-      <span class="muted">${took(k.ms)}</span>${(k.reason || k.error) && html`<div>${seen(k.reason || k.error)}</div>`}</${Fact}>`))}
+      <span class="muted">${formatDuration(k.ms)}</span>${(k.reason || k.error) && html`<div>${seen(k.reason || k.error)}</div>`}</${Fact}>`))}
     ${d?.said?.length > 0 && html`<${Fact} name="chain"><ol class="said">${d.said.map((s) => html`<li><span class="mono">${oneLine(s.policy)}</span> <${Verdict} effect=${s.effect} />
       ${s.reason && html` <span class="muted">${seen(s.reason)}</span>`}</li>`)}</ol></${Fact}>`}
   </dl>`;
@@ -96,7 +96,7 @@ function Call({ r, open, toggle }) {
       <span class="chevron" aria-hidden="true"></span>
       <span class="tool">${oneLine(tool)}</span>
       <span class="about mono">${oneLine(about) || html`<span class="muted">no input</span>`}</span>
-      <span class="call-end">${r.finished && html`<span class="num muted">${took(r.finished.ms)}</span>`}
+      <span class="call-end">${r.finished && html`<span class="num muted">${formatDuration(r.finished.ms)}</span>`}
       ${r.finished?.exit_code ? html`<span class="num muted">exit ${r.finished.exit_code}</span>` : ''}
       <${Badge} kind=${kind}>${word}</${Badge}></span>
     </button>

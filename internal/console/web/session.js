@@ -3,23 +3,23 @@ import { html, cls, useEffect, useRef, useState } from './dom.js';
 import { get, post, patch, may, seg } from './api.js';
 import { useRoute, go, sessionPath } from './route.js';
 import { useLog } from './log.js';
-import { Windowed } from './window.js';
+import { Windowed } from './windowed.js';
 import { Row, Coming } from './rows.js';
-import { gist } from './fold.js';
+import { gist } from './transcript.js';
 import { Trouble, Waiting } from './load.js';
 import { StatusBadge, Confirm, Dialog, announce, titleOf } from './parts.js';
-import { Question } from './question.js';
+import { Approval } from './approval.js';
 import { useShown } from './inbox.js';
 import { useStore } from './store.js';
-import { questions } from './live.js';
+import { approvals } from './live.js';
 import { oneLine, plain } from './text.js';
 import { count } from './time.js';
 
 export const modes = ['default', 'plan', 'auto', 'acceptEdits', 'dontAsk', 'bypassPermissions', 'restricted', 'silent'];
 const ended = new Set(['completed', 'failed', 'cancelled', 'interrupted']);
 
-/** useAbout follows a session's meta and its run. */
-function useAbout(id) {
+/** useMetaAndRun follows a session's meta and its run. */
+function useMetaAndRun(id) {
   const [about, set] = useState({ meta: null, run: null, error: null });
   const turn = useRef(0);
   const timer = useRef(0);
@@ -124,8 +124,8 @@ function Fork({ id, row, onClose, say }) {
 
 const tailWords = { loading: '', connecting: 'connecting', live: '', lost: 'connection lost, reconnecting', gone: 'this session was deleted', away: '', hidden: '' };
 
-/** useSays announces new rows to screen readers, not too often. */
-function useSays() {
+/** useRowAnnouncer announces new rows to screen readers, not too often. */
+function useRowAnnouncer() {
   const timer = useRef(0);
   const last = useRef('');
   return (e) => {
@@ -155,15 +155,15 @@ function useRows() {
 export function Session({ id }) {
   const { hash } = useRoute();
   const wanted = +(/^seq-(\d+)$/.exec(hash)?.[1] || 0);
-  const about = useAbout(id);
-  const says = useSays();
+  const about = useMetaAndRun(id);
+  const says = useRowAnnouncer();
   const { log, older, newer, jump } = useLog(id, wanted, (e) => { says(e); if (/^(run\.event|policy\.changed|approval\.|turn\.|meta\.)/.test(e.kind)) about.soon(); });
   const [stick, setStick] = useState(!wanted);
   const [goal, setGoal] = useState(null);
   const [error, say] = useState(null);
   const [forking, fork] = useState(null);
   const rows = useRows();
-  const open = useStore(questions).items.filter((q) => q.session_id === id || q.run_id === id);
+  const open = useStore(approvals).items.filter((q) => q.session_id === id || q.run_id === id);
   const { shown: asked, gone, mine } = useShown(open);
   const list = log.fold.shown();
   const done = useRef('');
@@ -214,7 +214,7 @@ export function Session({ id }) {
     <${Windowed} rows=${list} label="transcript" head=${8} stick=${stick} goal=${goal} onStick=${setStick} onTop=${older} onEnd=${newer}
       show=${(r) => html`<${Row} key=${r.key} r=${r} v=${r.v} id=${id} open=${rows.isOpen(r)} raw=${rows.isRaw(r)} marked=${wanted > 0 && r.records.some((e) => e.seq === wanted)} on=${on} />`} />
     ${coming.map(([agent, now]) => html`<${Coming} key=${agent} agent=${agent} now=${now} />`)}
-    ${asked.length > 0 && html`<section class="questions" aria-label="pending approvals">${asked.map((q) => html`<${Question} key=${q.id} q=${q} within=${true} gone=${open.includes(q) ? null : gone.get(q.id)?.answer} onDone=${(d) => mine(d.id)} />`)}</section>`}
+    ${asked.length > 0 && html`<section class="questions" aria-label="pending approvals">${asked.map((q) => html`<${Approval} key=${q.id} q=${q} within=${true} gone=${open.includes(q) ? null : gone.get(q.id)?.answer} onDone=${(d) => mine(d.id)} />`)}</section>`}
     <div class=${cls('session-foot')}>
       ${tailWords[log.live] && html`<p class="tail-state muted" role="status">${tailWords[log.live]}</p>`}
       ${(!stick || log.live === 'away') && html`<button type="button" class="latest" onClick=${latest}>Jump to latest ↓</button>`}

@@ -7,7 +7,7 @@ import { StatusBadge, Badge, titleOf, shortPath } from './parts.js';
 import { oneLine, plain } from './text.js';
 import { Ago, count } from './time.js';
 import { useStore } from './store.js';
-import { questions } from './live.js';
+import { approvals } from './live.js';
 
 const filters = ['q', 'cwd', 'tag', 'run', 'asked', 'owner'];
 const runs = ['running', 'completed', 'failed', 'cancelled', 'interrupted']; // what can be on record
@@ -47,7 +47,7 @@ export function Sessions() {
   const { query } = useRoute();
   const f = Object.fromEntries(filters.map((k) => [k, query.get(k) || '']));
   const cursor = query.get('cursor') || '';
-  const open = useStore(questions).items;
+  const open = useStore(approvals).items;
   const { doc, error, busy, again } = useLoad(() => get('/v1/sessions', { ...f, asked: f.asked ? 'true' : '', cursor, limit: 50 }), [JSON.stringify(f), cursor]);
   const first = useRef(true);
   useEffect(() => { if (!first.current) again(); first.current = false; }, [open.length]);

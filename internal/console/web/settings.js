@@ -15,8 +15,8 @@ export const textsOf = (w) => ({
   mounts: joined((w.mounts || []).map((m) => `${m.host}:${m.at}${m.readonly ? ':ro' : ''}`)), credentials: joined(w.credentials),
 });
 
-/** Unusable is an invalid field that the form itself finds. */
-class Unusable extends Error {
+/** InvalidField is an invalid field that the form itself finds. */
+class InvalidField extends Error {
   constructor(field, message, hint) {
     super(message);
     Object.assign(this, { field, hint });
@@ -25,13 +25,13 @@ class Unusable extends Error {
 
 function number(texts, field, hint) {
   const n = Number(texts[field]);
-  if (!texts[field].trim() || !Number.isFinite(n)) throw new Unusable(field, 'This is not a number.', hint);
+  if (!texts[field].trim() || !Number.isFinite(n)) throw new InvalidField(field, 'This is not a number.', hint);
   return n;
 }
 
 const mountOf = (line) => {
   const m = /^(.+?):([^:]+)(:ro)?$/.exec(line);
-  if (!m) throw new Unusable('mounts', `${line} is no mount.`, 'use FOLDER:PATH or FOLDER:PATH:ro, such as /srv/data:/mnt/data:ro');
+  if (!m) throw new InvalidField('mounts', `${line} is no mount.`, 'use FOLDER:PATH or FOLDER:PATH:ro, such as /srv/data:/mnt/data:ro');
   return { host: m[1], at: m[2], ...(m[3] ? { readonly: true } : {}) };
 };
 
@@ -56,8 +56,8 @@ export function docOf(t, making) {
 /** changesOf returns the differences between two documents. */
 export const changesOf = (was, is) => Object.fromEntries(Object.entries(is).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k])));
 
-/** placeOf returns the form field of a problem, or ''. */
-export const placeOf = (field, texts) => Object.keys(texts).find((n) => field === n || field.startsWith(n + '[')) || '';
+/** fieldOf returns the form field of a problem, or ''. */
+export const fieldOf = (field, texts) => Object.keys(texts).find((n) => field === n || field.startsWith(n + '[')) || '';
 
 const idOf = (name) => 'set-' + name.replace('.', '-');
 
@@ -106,7 +106,7 @@ export function Settings({ w, images = [], onDone, onClose }) {
   const [texts, setTexts] = useState(was);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
-  const place = error ? placeOf(error.status === 409 && making ? 'slug' : error.field || '', texts) : '';
+  const place = error ? fieldOf(error.status === 409 && making ? 'slug' : error.field || '', texts) : '';
   const form = { texts, error, place, write: (name, value) => setTexts((t) => ({ ...t, [name]: value })) };
   useEffect(() => { if (place) document.getElementById(idOf(place))?.focus(); }, [error]);
   const save = async (e) => {

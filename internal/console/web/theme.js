@@ -2,9 +2,9 @@
 import { store } from './store.js';
 
 const key = 'holdfast-theme';
-const kept = () => { try { return localStorage.getItem(key) || 'system'; } catch { return 'system'; } };
+const stored = () => { try { return localStorage.getItem(key) || 'system'; } catch { return 'system'; } };
 
-export const theme = store(kept());
+export const theme = store(stored());
 
 const apply = (v) => {
   if (v === 'system') delete document.documentElement.dataset.theme;

@@ -44,8 +44,8 @@ export function Ago({ at, exact }) {
 /** At shows a time of day; date and time are in its title. */
 export const At = ({ at }) => html`<time datetime=${at} title=${full(at)}>${clock(at)}</time>`;
 
-/** Took shows a measured duration, in milliseconds. */
-export const took = (ms) => (ms == null ? '' : ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
+/** formatDuration shows a measured duration, in milliseconds. */
+export const formatDuration = (ms) => (ms == null ? '' : ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
 
 export const count = (n, one, many = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 

@@ -27,8 +27,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// every returns the scopes of the owner of the unix socket, sorted.
-func every() []api.Scope {
+// allScopes returns the scopes of the owner of the unix socket, sorted.
+func allScopes() []api.Scope {
 	return []api.Scope{api.ScopeAdmin, api.ScopeApprove, api.ScopeRead, api.ScopeRun}
 }
 
@@ -82,9 +82,9 @@ type Options struct {
 	Hosts   []string // host names that the Host header may contain, in addition to the listener's address; without a port, any port is allowed
 	Origins []string // origins that the Origin header may contain, in addition to those of Hosts: "https://console.example.org"
 	Clock   func() time.Time
-	// Inside means that this process contains the proxies of the sandboxes. So every TCP connection
+	// HasSandboxProxies means that this process contains the proxies of the sandboxes. So every TCP connection
 	// of this process to the daemon comes from a run.
-	Inside bool
+	HasSandboxProxies bool
 	// Refuse writes the answer to a rejected request; by default, the answer is plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
 	// Record records an access for the audit. An access is a login, a wrong credential, or a token
@@ -114,13 +114,13 @@ type Auth struct {
 // New reads the tokens. It returns an error if an entry of Hosts or Origins is invalid. If the
 // token file is damaged or other users can read it, the error is an [*Error] with a hint.
 func New(o *Options) (*Auth, error) {
-	a := &Auth{o: *o, process: processes(os.Getpid())}
-	a.process.inside = o.Inside
+	a := &Auth{o: *o, process: newProcessTree(os.Getpid())}
+	a.process.includeSelf = o.HasSandboxProxies
 	if a.o.Clock == nil {
 		a.o.Clock = time.Now
 	}
 	if a.o.Refuse == nil {
-		a.o.Refuse = plain
+		a.o.Refuse = writePlain
 	}
 	if a.o.Failed == nil {
 		a.o.Failed = func(*http.Request, int, string) {}
@@ -159,11 +159,11 @@ func (a *Auth) Close() error {
 	return nil
 }
 
-// Make creates a token for c and returns its secret, which is not stored. The caller sets Name and
+// CreateToken creates a token for c and returns its secret, which is not stored. The caller sets Name and
 // Scopes; Make sets ID, Created and By. If another program creates a token in the same folder, that
 // token is valid at once. The creation is recorded before the token is created; if that fails, the
 // error is [ErrUnrecorded].
-func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, made api.Token, err error) {
+func (a *Auth) CreateToken(ctx context.Context, c Caller, t api.Token) (secret string, made api.Token, err error) {
 	t.By = c.Name
 	if err := a.tokens.check(&t); err != nil {
 		return "", api.Token{}, err
@@ -210,7 +210,7 @@ func (a *Auth) Revoked(c Caller) <-chan struct{} {
 	if c.Token == "" {
 		return nil
 	}
-	return a.watch.gone(credential{c.Method, c.Token})
+	return a.watch.revoked(credential{c.Method, c.Token})
 }
 
 // isValid reports whether a credential is still valid.
@@ -218,5 +218,5 @@ func (a *Auth) isValid(c credential) bool {
 	if c.via == "cookie" {
 		return a.logins.isActive(c.id)
 	}
-	return a.tokens.alive(c.id)
+	return a.tokens.isActive(c.id)
 }

@@ -26,7 +26,7 @@ func BenchmarkToken(b *testing.B) {
 		}
 		var secrets []string
 		for range n {
-			s, _, err := a.Make(context.Background(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+			s, _, err := a.CreateToken(context.Background(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func ExampleNew() {
 		panic(err)
 	}
 	defer a.Close()
-	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "deploy", Scopes: []api.Scope{api.ScopeRead, api.ScopeRun}})
+	secret, _, err := a.CreateToken(context.Background(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "deploy", Scopes: []api.Scope{api.ScopeRead, api.ScopeRun}})
 	if err != nil {
 		panic(err)
 	}

@@ -81,7 +81,7 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 		return c, bad == nil, bad
 	}
 	if p.unix {
-		c = a.local(p)
+		c = a.unixCaller(p)
 		c.From = originOf(r)
 		return c, true, nil
 	}
@@ -132,7 +132,7 @@ func (a *Auth) crossSite(r *http.Request) *refusal {
 	if len(r.Header["Origin"]) == 1 { // it was already checked
 		return nil
 	}
-	if safe(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
+	if isSafe(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
 		!strings.HasPrefix(r.URL.Path, "/v1/") {
 		return nil
 	}
@@ -160,9 +160,9 @@ func (a *Auth) classifyUnix(r *http.Request, p *peer) *refusal {
 	return nil
 }
 
-// local returns the caller at the other end of the unix socket.
-func (a *Auth) local(p *peer) Caller {
-	return intersectScopes(Caller{Name: a.account(p.uid), Method: "unix", Scopes: every(), UID: p.uid, PID: p.pid}, p)
+// unixCaller returns the caller at the other end of the unix socket.
+func (a *Auth) unixCaller(p *peer) Caller {
+	return intersectScopes(Caller{Name: a.account(p.uid), Method: "unix", Scopes: allScopes(), UID: p.uid, PID: p.pid}, p)
 }
 
 // intersectScopes limits the scopes of a process that the daemon itself started to reading.
@@ -190,16 +190,16 @@ func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 			status: http.StatusUnauthorized, detail: "the header Authorization holds no token of this daemon", hint: "Authorization: Bearer hf_…", token: true,
 		})
 	}
-	tok, bad := a.callerOf(r, secret)
+	tok, bad := a.tokenOf(r, secret)
 	if bad != nil {
 		return Caller{}, bad
 	}
 	return callerOf(tok, p), nil
 }
 
-// callerOf finds the token with this secret.
-func (a *Auth) callerOf(r *http.Request, secret string) (api.Token, *refusal) {
-	tok, err := a.tokens.callerOf(secret)
+// tokenOf finds the token with this secret.
+func (a *Auth) tokenOf(r *http.Request, secret string) (api.Token, *refusal) {
+	tok, err := a.tokens.bySecret(secret)
 	switch {
 	case err == nil:
 		return tok, nil
@@ -223,7 +223,7 @@ func parseBearer(values []string) (string, bool) {
 		return "", false
 	}
 	scheme, secret, ok := strings.Cut(values[0], " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") || !strings.HasPrefix(secret, prefix) || len(secret) > 100 {
+	if !ok || !strings.EqualFold(scheme, "Bearer") || !strings.HasPrefix(secret, tokenPrefix) || len(secret) > 100 {
 		return "", false
 	}
 	return secret, true
@@ -236,7 +236,7 @@ func parseBearer(values []string) (string, bool) {
 func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 	for _, name := range []string{hostPrefix + cookieName, cookieName} {
 		for _, given := range r.CookiesNamed(name) {
-			l, ok := a.logins.callerOf(given.Value)
+			l, ok := a.logins.byCookie(given.Value)
 			if !ok {
 				continue
 			}
@@ -246,10 +246,10 @@ func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 			} else {
 				c.Scopes = readOnlyScopes(c)
 			}
-			if !safe(r) && c.credential == "" {
+			if !isSafe(r) && c.credential == "" {
 				return Caller{}, false, denied("the header "+CSRFHeader+" is missing or wrong", "log in again: holdfast daemon open")
 			}
-			if upgrade(r) && len(r.Header["Origin"]) == 0 {
+			if isUpgrade(r) && len(r.Header["Origin"]) == 0 {
 				return Caller{}, false, denied("an upgrade with a cookie needs an Origin", "")
 			}
 			return c, true, nil
@@ -258,26 +258,26 @@ func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 	return Caller{}, false, nil
 }
 
-func safe(r *http.Request) bool {
+func isSafe(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 }
 
-func upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+func isUpgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
 // Check returns the caller with this secret.
 func (a *Auth) Check(secret string) (Caller, bool) {
-	tok, err := a.tokens.callerOf(secret)
+	tok, err := a.tokens.bySecret(secret)
 	if err != nil {
 		return Caller{}, false
 	}
 	return callerOf(tok, &peer{uid: -1, agent: func() bool { return false }}), true
 }
 
-// Hello returns the caller that the secret belongs to. The secret is from the hello message of the
+// CheckHello returns the caller that the secret belongs to. The secret is from the hello message of the
 // WebSocket that r opened. A wrong secret counts as a failure of its address and is passed to
 // Options.Failed.
-func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
-	tok, bad := a.callerOf(r, secret)
+func (a *Auth) CheckHello(r *http.Request, secret string) (Caller, bool) {
+	tok, bad := a.tokenOf(r, secret)
 	if bad != nil {
 		a.o.Failed(r, bad.status, bad.detail)
 		return Caller{}, false
@@ -300,7 +300,7 @@ func denied(detail, hint string) *refusal {
 // fail counts a wrong credential, and records the rejection with the kind of the credential. After
 // too many failures the address must wait.
 func (a *Auth) fail(r *http.Request, credentialKind string, bad *refusal) *refusal {
-	a.refused(r, credentialKind, bad.detail)
+	a.recordRefusal(r, credentialKind, bad.detail)
 	if isUnix(r) {
 		return bad
 	}
@@ -343,7 +343,7 @@ func codeOf(status int) string {
 	return outcome.Usage.Code
 }
 
-func plain(w http.ResponseWriter, _ *http.Request, status int, _, detail, hint string) {
+func writePlain(w http.ResponseWriter, _ *http.Request, status int, _, detail, hint string) {
 	if hint != "" {
 		detail += "\nhint: " + hint
 	}

@@ -108,12 +108,12 @@ func (h *hosts) isKnownHost(r *http.Request) bool {
 	h.mu.RLock()
 	listed := h.local[joinHost(host, port)]
 	h.mu.RUnlock()
-	return listed || localAddr(r, host, port)
+	return listed || isConnAddr(r, host, port)
 }
 
-// localAddr reports whether a host is the local address of the connection. A host name never
+// isConnAddr reports whether a host is the local address of the connection. A host name never
 // matches, because another site can make its name resolve to this machine.
-func localAddr(r *http.Request, host, port string) bool {
+func isConnAddr(r *http.Request, host, port string) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
 		return false
@@ -267,8 +267,8 @@ func tokenInQuery(raw string) bool {
 // Path returns the path of a request, with tokens removed, for use in a log.
 func Path(r *http.Request) string {
 	if looksSecret(r.URL.Path) {
-		head, _, _ := strings.Cut(r.URL.Path, prefix)
-		return head + prefix + "…"
+		head, _, _ := strings.Cut(r.URL.Path, tokenPrefix)
+		return head + tokenPrefix + "…"
 	}
 	return r.URL.Path
 }
@@ -279,7 +279,7 @@ const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 // has.
 func looksSecret(text string) bool {
 	for {
-		_, rest, found := strings.Cut(text, prefix)
+		_, rest, found := strings.Cut(text, tokenPrefix)
 		if !found {
 			return false
 		}

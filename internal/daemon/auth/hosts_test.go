@@ -129,11 +129,11 @@ func TestHello(t *testing.T) {
 	f := newFixture(t, nil)
 	good, _ := f.make(api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 	r := httptest.NewRequest(http.MethodGet, "/v1/ws", nil)
-	if c, ok := f.Hello(r, good); !ok || c.Name != "n" {
+	if c, ok := f.CheckHello(r, good); !ok || c.Name != "n" {
 		t.Error(c, ok)
 	}
 	for _, bad := range []string{"", "hf_", good + "x", "x"} {
-		if _, ok := f.Hello(r, bad); ok {
+		if _, ok := f.CheckHello(r, bad); ok {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
@@ -173,7 +173,7 @@ func FuzzHeaders(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	secret, _, err := a.Make(f.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+	secret, _, err := a.CreateToken(f.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		f.Fatal(err)
 	}

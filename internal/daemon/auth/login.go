@@ -73,7 +73,7 @@ func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Ti
 	if err := a.record(ctx, x); err != nil {
 		return "", time.Time{}, err
 	}
-	code, expires = a.logins.code(c)
+	code, expires = a.logins.newCode(c)
 	return code, expires, nil
 }
 
@@ -88,8 +88,8 @@ func (a *Auth) LinkURL(code string) string {
 	return base + "/login#" + code
 }
 
-func (l *logins) code(c Caller) (string, time.Time) {
-	secret := strings.TrimPrefix(newSecret(), prefix)
+func (l *logins) newCode(c Caller) (string, time.Time) {
+	secret := strings.TrimPrefix(newSecret(), tokenPrefix)
 	now := l.clock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +142,8 @@ func (l *logins) expire(now time.Time) {
 	}
 }
 
-// callerOf finds the login with this cookie.
-func (l *logins) callerOf(cookie string) (login, bool) {
+// byCookie finds the login with this cookie.
+func (l *logins) byCookie(cookie string) (login, bool) {
 	sum, now := sha256.Sum256([]byte(cookie)), l.clock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +176,7 @@ const maxLoginBody = 4 << 10
 // answer is {"csrf", "name", "scopes"}; no other answer contains the CSRF token. The page stores
 // the token where only pages of the same origin can read it.
 func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
-	text, bad := loginCode(w, r)
+	text, bad := readLoginCode(w, r)
 	if bad != nil {
 		a.refuse(w, r, bad)
 		return
@@ -214,8 +214,8 @@ func unrecorded(what string, err error) *refusal {
 	return bad
 }
 
-// loginCode reads the body of a login request.
-func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
+// readLoginCode reads the body of a login request.
+func readLoginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	bad := func(status int, detail string) (string, *refusal) {
 		return "", &refusal{status: status, detail: detail, hint: `POST {"code":"…"} as application/json`}
 	}
@@ -243,16 +243,16 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 // cookie in the browser.
 func newCookie(r *http.Request, value string, age int) *http.Cookie {
 	c := &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode}
-	if secure(r) {
+	if usesTLS(r) {
 		c.Name, c.Secure = hostPrefix+cookieName, true
 	}
 	return c
 }
 
-// secure reports whether the browser uses TLS, either to the daemon or to a trusted proxy. With a
+// usesTLS reports whether the browser uses TLS, either to the daemon or to a trusted proxy. With a
 // proxy, only the scheme in the Origin header shows it. The header was already compared with the
 // allowed origins.
-func secure(r *http.Request) bool {
+func usesTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 

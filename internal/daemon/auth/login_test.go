@@ -12,7 +12,7 @@ import (
 
 func TestLogin(t *testing.T) {
 	f := newFixture(t, nil)
-	code, expires, err := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
+	code, expires, err := f.Link(t.Context(), Caller{Name: "ann", Scopes: allScopes()})
 	if err != nil || !expires.Equal(f.clock.Now().Add(codeTTL)) {
 		t.Fatal(expires, err)
 	}
@@ -35,7 +35,7 @@ func TestLogin(t *testing.T) {
 	if again := f.do(loginCall(code)); again.status != http.StatusUnauthorized || again.header.Get("Set-Cookie") != "" {
 		t.Errorf("a used code: %+v", again)
 	}
-	late, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
+	late, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: allScopes()})
 	f.clock.add(codeTTL)
 	if got := f.do(loginCall(late)); got.status != http.StatusUnauthorized {
 		t.Errorf("an expired code: %+v", got)
@@ -47,7 +47,7 @@ func TestLogin(t *testing.T) {
 
 func TestLoginErrors(t *testing.T) {
 	f := newFixture(t, nil)
-	code, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
+	code, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: allScopes()})
 	right := loginCall(code)
 	for name, tt := range map[string]struct {
 		change func(*call)
@@ -104,10 +104,10 @@ func TestLogout(t *testing.T) {
 	}
 }
 
-// callerOf returns the caller with a cookie.
+// bySecret returns the caller with a cookie.
 func (f *fixture) callerOf(cookie string) (Caller, bool) {
 	_, value, _ := strings.Cut(cookie, "=")
-	l, ok := f.logins.callerOf(value)
+	l, ok := f.logins.byCookie(value)
 	return l.caller, ok
 }
 
@@ -142,7 +142,7 @@ func TestLoginLimit(t *testing.T) {
 		if _, ok := f.callerOf(first); !ok {
 			t.Fatal("an active login was removed")
 		}
-		code, _ := f.logins.code(Caller{Name: "n"})
+		code, _ := f.logins.newCode(Caller{Name: "n"})
 		if _, _, ok := f.logins.redeem(code); !ok {
 			t.Fatal("no login")
 		}
@@ -151,7 +151,7 @@ func TestLoginLimit(t *testing.T) {
 		t.Errorf("%d logins", len(f.logins.list))
 	}
 	for range 2 * maxCodes {
-		f.logins.code(Caller{Name: "n"})
+		f.logins.newCode(Caller{Name: "n"})
 	}
 	if len(f.logins.codes) != maxCodes {
 		t.Errorf("%d codes", len(f.logins.codes))
@@ -170,7 +170,7 @@ func TestSecureCookie(t *testing.T) {
 		"daemon": {"https://c.example/v1/login", "https://c.example"}, "daemon, no origin": {"https://c.example/v1/login", ""},
 		"a proxy's": {"http://c.example/v1/login", "https://c.example"},
 	} {
-		code, _, _ := a.Link(t.Context(), Caller{Name: "n", Scopes: every()})
+		code, _, _ := a.Link(t.Context(), Caller{Name: "n", Scopes: allScopes()})
 		r := httptest.NewRequest(http.MethodPost, tt.url, strings.NewReader(`{"code":"`+code+`"}`))
 		r.Header.Set("Content-Type", "application/json; charset=utf-8")
 		if tt.origin != "" {

@@ -243,7 +243,7 @@ func (f *fixture) make(t api.Token) (string, api.Token) {
 	if t.Name == "" {
 		t.Name = "tester"
 	}
-	secret, made, err := f.Make(f.t.Context(), Caller{Name: "ann", Method: "cli"}, t)
+	secret, made, err := f.CreateToken(f.t.Context(), Caller{Name: "ann", Method: "cli"}, t)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (a *Auth) identify(p *peer, c net.Conn) {
 	}
 	defer id.close()
 	p.uid, p.pid = id.uid, id.pid
-	below := a.process.below(id)
+	below := a.process.includes(id)
 	p.agent = func() bool { return below }
 }
 

@@ -186,10 +186,10 @@ func TestParseStat(t *testing.T) {
 			t.Errorf("%q was parsed", bad)
 		}
 	}
-	if processes(os.Getpid()).below(identity{pid: 0, fd: -1}) != true {
+	if newProcessTree(os.Getpid()).includes(identity{pid: 0, fd: -1}) != true {
 		t.Error("a process of another namespace is identified")
 	}
-	if processes(os.Getpid()).below(identity{pid: 1, fd: -1}) {
+	if newProcessTree(os.Getpid()).includes(identity{pid: 1, fd: -1}) {
 		t.Error("process 1 is below the test")
 	}
 }
@@ -220,8 +220,8 @@ func TestUnknownPeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	here := processes(os.Getpid())
-	through := processTree{root: os.Getpid(), inside: true}
+	here := newProcessTree(os.Getpid())
+	through := processTree{root: os.Getpid(), includeSelf: true}
 	client, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 
 // processTree is the process tree below the daemon.
 type processTree struct {
-	root   int
-	inside bool // connections of the daemon itself are treated as connections of a run
+	root        int
+	includeSelf bool // connections of the daemon itself are treated as connections of a run
 }
 
 // process is an entry of the process table.
@@ -17,13 +17,13 @@ type process struct {
 	started uint64 // in an arbitrary unit, counted from an arbitrary time
 }
 
-func processes(root int) processTree { return processTree{root: root} }
+func newProcessTree(root int) processTree { return processTree{root: root} }
 
 // IsDescendant reports whether another process started this one, directly or through its
 // descendants. It returns false if the system does not show this.
 func IsDescendant(pid int) bool {
 	for range 10 {
-		below, err := processes(pid).descendsFromRoot(os.Getpid())
+		below, err := newProcessTree(pid).descendsFromRoot(os.Getpid())
 		if !errors.Is(err, errMoved) {
 			return err == nil && below
 		}
@@ -36,10 +36,10 @@ const maxDepth = 1000
 
 var errMoved = errors.New("the process tree changed during the check")
 
-// below reports whether the daemon started a process, directly or through its descendants. It also
+// includes reports whether the daemon started a process, directly or through its descendants. It also
 // returns true for a process that cannot be looked up or has ended, because the process may have
 // passed the connection to another process.
-func (t processTree) below(id identity) bool {
+func (t processTree) includes(id identity) bool {
 	if id.pid == t.root {
 		return false
 	}

@@ -37,7 +37,7 @@ func parseStat(b []byte) (process, error) {
 }
 
 // hasSocket reports whether a process below the daemon has the client's end of a TCP connection on
-// this machine open. If inside is set, it also checks the daemon itself. If no process has that end
+// this machine open. If includeSelf is set, it also checks the daemon itself. If no process has that end
 // open any more, hasSocket returns true, because a process of a run may have sent the request and
 // ended before this check.
 func (t processTree) hasSocket(client, server netip.AddrPort) bool {
@@ -46,7 +46,7 @@ func (t processTree) hasSocket(client, server netip.AddrPort) bool {
 		return true
 	}
 	inodes := map[string]bool{}
-	if t.inside {
+	if t.includeSelf {
 		sockets(t.root, inodes)
 	}
 	seen := map[int]bool{t.root: true}

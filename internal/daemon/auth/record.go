@@ -47,9 +47,9 @@ func describe(t api.Token, x audit.Access) audit.Access {
 	return x
 }
 
-// refused records a wrong credential. Many wrong credentials must not fill the disk. So those above
+// recordRefusal records a wrong credential. Many wrong credentials must not fill the disk. So those above
 // a limit are only counted, and the next one that is recorded contains their number.
-func (a *Auth) refused(r *http.Request, via, reason string) {
+func (a *Auth) recordRefusal(r *http.Request, via, reason string) {
 	omitted, ok := a.refusals.allow()
 	if !ok {
 		return

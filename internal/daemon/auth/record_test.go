@@ -54,16 +54,16 @@ func (r *recorder) one(t *testing.T) audit.Access {
 	return list[0]
 }
 
-func recorded(t *testing.T) (*fixture, *recorder) {
+func newRecordedFixture(t *testing.T) (*fixture, *recorder) {
 	rec := &recorder{}
 	return newFixture(t, func(o *Options) { o.Record = rec.add }), rec
 }
 
 func TestAccessRecords(t *testing.T) {
-	f, rec := recorded(t)
-	ann := Caller{Name: "ann", Method: "unix", From: "unix uid 7 pid 8", Scopes: every()}
+	f, rec := newRecordedFixture(t)
+	ann := Caller{Name: "ann", Method: "unix", From: "unix uid 7 pid 8", Scopes: allScopes()}
 
-	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRun}})
+	secret, made, err := f.CreateToken(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRun}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +113,9 @@ func TestAccessRecords(t *testing.T) {
 
 // Without a record, no access is granted; revoking access works without one.
 func TestUnrecordedAccess(t *testing.T) {
-	f, rec := recorded(t)
-	ann := Caller{Name: "ann", Method: "cli", Scopes: every()}
-	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRead}})
+	f, rec := newRecordedFixture(t)
+	ann := Caller{Name: "ann", Method: "cli", Scopes: allScopes()}
+	secret, made, err := f.CreateToken(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestUnrecordedAccess(t *testing.T) {
 	cookie, csrf := f.login(api.ScopeAdmin)
 
 	rec.fail(errors.New("no space left on device"))
-	if s, _, err := f.Make(t.Context(), ann, api.Token{Name: "other", Scopes: []api.Scope{api.ScopeRead}}); !errors.Is(err, ErrUnrecorded) || s != "" {
+	if s, _, err := f.CreateToken(t.Context(), ann, api.Token{Name: "other", Scopes: []api.Scope{api.ScopeRead}}); !errors.Is(err, ErrUnrecorded) || s != "" {
 		t.Errorf("a token was created: %v", err)
 	}
 	if list, _ := f.Tokens(); len(list) != 1 {
@@ -152,7 +152,7 @@ func TestUnrecordedAccess(t *testing.T) {
 
 // Many wrong credentials are counted and not recorded one by one.
 func TestRecordedRefusalLimit(t *testing.T) {
-	f, rec := recorded(t)
+	f, rec := newRecordedFixture(t)
 	wrong := call{path: "/v1/x", header: map[string]string{"Authorization": "Bearer hf_wrong"}}
 	for range refusalBurst + 40 {
 		f.do(wrong)

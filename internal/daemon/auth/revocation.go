@@ -24,7 +24,7 @@ type credentialWatch struct {
 	closed bool
 }
 
-func (w *credentialWatch) gone(c credential) <-chan struct{} {
+func (w *credentialWatch) revoked(c credential) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ch, ok := w.open[c]; ok {
@@ -62,7 +62,7 @@ func (w *credentialWatch) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// idle reports whether no channel is open. If so, the next call of gone starts another goroutine.
+// idle reports whether no channel is open. If so, the next call of revoked starts another goroutine.
 func (w *credentialWatch) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

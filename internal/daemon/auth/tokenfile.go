@@ -29,8 +29,8 @@ type tokenDoc struct {
 	SHA256 string `json:"sha256"` // of the complete secret
 }
 
-// state identifies a version of the file.
-type state struct {
+// fileVersion identifies a version of the file.
+type fileVersion struct {
 	info fs.FileInfo // nil: the file does not exist
 	read time.Time   // when the file was last read, by the system clock, which also sets file times
 	ok   bool
@@ -45,7 +45,7 @@ const settleTime = 50 * time.Millisecond
 func (t *tokens) refresh() error {
 	info, err := os.Stat(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.kept, t.seen = nil, state{ok: true}
+		t.stored, t.seen = nil, fileVersion{ok: true}
 		return nil
 	}
 	if err == nil && t.seen.same(info) {
@@ -55,19 +55,19 @@ func (t *tokens) refresh() error {
 	if err == nil {
 		err = checkPrivate(t.path, info)
 	}
-	var list []kept
+	var list []storedToken
 	if err == nil {
 		list, err = readTokens(t.path)
 	}
 	if err != nil {
-		t.kept, t.seen = nil, state{}
+		t.stored, t.seen = nil, fileVersion{}
 		return err
 	}
-	t.kept, t.seen = list, state{info, now, true}
+	t.stored, t.seen = list, fileVersion{info, now, true}
 	return nil
 }
 
-func (s state) same(info fs.FileInfo) bool {
+func (s fileVersion) same(info fs.FileInfo) bool {
 	return s.ok && s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
 		s.info.Mode() == info.Mode() && s.info.ModTime().Equal(info.ModTime()) && s.read.Sub(info.ModTime()) > settleTime
 }
@@ -82,7 +82,7 @@ func checkPrivate(path string, info fs.FileInfo) error {
 
 const maxTokenFile = 4 << 20
 
-func readTokens(path string) ([]kept, error) {
+func readTokens(path string) ([]storedToken, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", err)
@@ -99,7 +99,7 @@ func readTokens(path string) ([]kept, error) {
 	return list, nil
 }
 
-func parseTokens(b []byte) ([]kept, error) {
+func parseTokens(b []byte) ([]storedToken, error) {
 	if len(b) > maxTokenFile {
 		return nil, fmt.Errorf("longer than %d bytes", maxTokenFile)
 	}
@@ -110,10 +110,10 @@ func parseTokens(b []byte) ([]kept, error) {
 	if doc.Version != 1 {
 		return nil, fmt.Errorf("unknown version %d", doc.Version)
 	}
-	list := make([]kept, 0, len(doc.Tokens))
+	list := make([]storedToken, 0, len(doc.Tokens))
 	for i, d := range doc.Tokens {
-		k, err := d.kept()
-		if err == nil && slices.ContainsFunc(list, func(o kept) bool { return o.ID == k.ID || o.digest == k.digest }) {
+		k, err := d.token()
+		if err == nil && slices.ContainsFunc(list, func(o storedToken) bool { return o.ID == k.ID || o.digest == k.digest }) {
 			err = errors.New("duplicate id")
 		}
 		if err != nil {
@@ -124,18 +124,18 @@ func parseTokens(b []byte) ([]kept, error) {
 	return list, nil
 }
 
-func (d tokenDoc) kept() (kept, error) {
-	k := kept{Token: d.Token}
+func (d tokenDoc) token() (storedToken, error) {
+	k := storedToken{Token: d.Token}
 	n, err := hex.Decode(k.digest[:], []byte(d.SHA256)[:min(len(d.SHA256), 2*len(k.digest))])
 	switch {
 	case err != nil || n != len(k.digest) || len(d.SHA256) != 2*n:
-		return kept{}, errors.New("sha256 is not 64 hexadecimal digits")
+		return storedToken{}, errors.New("sha256 is not 64 hexadecimal digits")
 	case d.ID == "":
-		return kept{}, errors.New("id is missing")
+		return storedToken{}, errors.New("id is missing")
 	}
 	for _, s := range d.Scopes {
 		if !slices.Contains(routes.Scopes(), s) {
-			return kept{}, fmt.Errorf("%q is not a scope", s)
+			return storedToken{}, fmt.Errorf("%q is not a scope", s)
 		}
 	}
 	k.Scopes = slices.Sorted(slices.Values(d.Scopes))
@@ -144,12 +144,12 @@ func (d tokenDoc) kept() (kept, error) {
 
 // write writes the file atomically. The file then contains the recorded uses, too.
 func (t *tokens) write() error {
-	doc := tokensFile{Version: 1, Tokens: make([]tokenDoc, len(t.kept))}
-	for i := range t.kept {
-		if at, ok := t.used[t.kept[i].ID]; ok {
-			t.kept[i].Used = &at
+	doc := tokensFile{Version: 1, Tokens: make([]tokenDoc, len(t.stored))}
+	for i := range t.stored {
+		if at, ok := t.used[t.stored[i].ID]; ok {
+			t.stored[i].Used = &at
 		}
-		doc.Tokens[i] = tokenDoc{t.kept[i].Token, hex.EncodeToString(t.kept[i].digest[:])}
+		doc.Tokens[i] = tokenDoc{t.stored[i].Token, hex.EncodeToString(t.stored[i].digest[:])}
 	}
 	b, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
@@ -158,7 +158,7 @@ func (t *tokens) write() error {
 	if err := diskfile.Write(t.path, append(b, '\n')); err != nil {
 		return err
 	}
-	t.seen = state{} // the file is read again before the next use
+	t.seen = fileVersion{} // the file is read again before the next use
 	return nil
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// prefix helps scanners find leaked secrets of Holdfast.
-const prefix = "hf_"
+// tokenPrefix helps scanners find leaked secrets of Holdfast.
+const tokenPrefix = "hf_"
 
 const (
 	maxTokens = 1000
@@ -37,13 +37,13 @@ type tokens struct {
 	path  string
 	clock func() time.Time
 
-	mu   sync.Mutex
-	seen state // the state of the file when it was last read
-	kept []kept
-	used map[string]time.Time // not written yet
+	mu     sync.Mutex
+	seen   fileVersion // the state of the file when it was last read
+	stored []storedToken
+	used   map[string]time.Time // not written yet
 }
 
-type kept struct {
+type storedToken struct {
 	api.Token
 	digest digest
 }
@@ -65,7 +65,7 @@ func openTokens(dir string, clock func() time.Time) (*tokens, error) {
 func newSecret() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // Read never returns an error: if it fails, it ends the program
-	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
 // newID returns the id of a credential; it is not secret.
@@ -79,10 +79,10 @@ func newID(kind string) string {
 func (t *tokens) create(tok api.Token) (string, error) {
 	secret := newSecret()
 	err := t.change(func() error {
-		if len(t.kept) >= maxTokens {
+		if len(t.stored) >= maxTokens {
 			return invalid("the limit of %d tokens is reached", maxTokens).with("holdfast daemon token revoke ID")
 		}
-		t.kept = append(t.kept, kept{tok, sha256.Sum256([]byte(secret))})
+		t.stored = append(t.stored, storedToken{tok, sha256.Sum256([]byte(secret))})
 		return nil
 	})
 	if err != nil {
@@ -120,9 +120,9 @@ func (t *tokens) check(tok *api.Token) error {
 
 func (t *tokens) revoke(id string) error {
 	return t.change(func() error {
-		n := len(t.kept)
-		t.kept = slices.DeleteFunc(t.kept, func(k kept) bool { return k.ID == id })
-		if len(t.kept) == n {
+		n := len(t.stored)
+		t.stored = slices.DeleteFunc(t.stored, func(k storedToken) bool { return k.ID == id })
+		if len(t.stored) == n {
 			return noToken(id)
 		}
 		return nil
@@ -140,7 +140,7 @@ func (t *tokens) find(id string) (api.Token, error) {
 	if err := t.refresh(); err != nil {
 		return api.Token{}, err
 	}
-	for _, k := range t.kept {
+	for _, k := range t.stored {
 		if k.ID == id {
 			return k.Token, nil
 		}
@@ -154,8 +154,8 @@ func (t *tokens) list() ([]api.Token, error) {
 	if err := t.refresh(); err != nil {
 		return nil, err
 	}
-	out := make([]api.Token, len(t.kept))
-	for i, k := range t.kept {
+	out := make([]api.Token, len(t.stored))
+	for i, k := range t.stored {
 		out[i] = k.Token
 		out[i].Scopes = slices.Clone(k.Scopes)
 		if at, ok := t.used[k.ID]; ok {
@@ -166,9 +166,9 @@ func (t *tokens) list() ([]api.Token, error) {
 	return out, nil
 }
 
-// callerOf finds the token with this secret. If there is none, it returns errCredential. It
+// bySecret finds the token with this secret. If there is none, it returns errCredential. It
 // compares all digests, each in constant time, so that the time reveals nothing about them.
-func (t *tokens) callerOf(secret string) (api.Token, error) {
+func (t *tokens) bySecret(secret string) (api.Token, error) {
 	sum := sha256.Sum256([]byte(secret))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,24 +176,24 @@ func (t *tokens) callerOf(secret string) (api.Token, error) {
 		return api.Token{}, err
 	}
 	found := -1
-	for i := range t.kept {
-		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], t.kept[i].digest[:]), i, found)
+	for i := range t.stored {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], t.stored[i].digest[:]), i, found)
 	}
-	if found < 0 || t.kept[found].expired(t.clock()) {
+	if found < 0 || t.stored[found].expired(t.clock()) {
 		return api.Token{}, errCredential
 	}
-	tok := t.kept[found].Token
+	tok := t.stored[found].Token
 	t.noteUse(tok)
 	return tok, nil
 }
 
-func (t *tokens) alive(id string) bool {
+func (t *tokens) isActive(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.refresh() == nil && slices.ContainsFunc(t.kept, func(k kept) bool { return k.ID == id && !k.expired(t.clock()) })
+	return t.refresh() == nil && slices.ContainsFunc(t.stored, func(k storedToken) bool { return k.ID == id && !k.expired(t.clock()) })
 }
 
-func (k *kept) expired(now time.Time) bool { return k.Expires != nil && !now.Before(*k.Expires) }
+func (k *storedToken) expired(now time.Time) bool { return k.Expires != nil && !now.Before(*k.Expires) }
 
 // noteUse stores when a token was used. From time to time, it writes the times to the file. It does
 // not wait for the lock. If another program holds the lock, the next use writes the time.
@@ -222,7 +222,7 @@ func (t *tokens) change(f func() error) error {
 		return err
 	}
 	defer lock.release()
-	t.seen = state{}
+	t.seen = fileVersion{}
 	if err := t.refresh(); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (t *tokens) change(f func() error) error {
 		return err
 	}
 	if err := t.write(); err != nil {
-		t.seen = state{}
+		t.seen = fileVersion{}
 		return fmt.Errorf("write tokens: %w", err)
 	}
 	return nil

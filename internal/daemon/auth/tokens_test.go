@@ -27,7 +27,7 @@ func open(t *testing.T, dir string) *Auth {
 func TestMakeAndRevoke(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	a, other := open(t, dir), open(t, dir) // another program
-	secret, made, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: " ci ", Scopes: []api.Scope{api.ScopeRun, api.ScopeRead, api.ScopeRun}, By: "ann"})
+	secret, made, err := a.CreateToken(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: " ci ", Scopes: []api.Scope{api.ScopeRun, api.ScopeRead, api.ScopeRun}, By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestMakeErrors(t *testing.T) {
 		"long": {Name: strings.Repeat("a", 101), Scopes: []api.Scope{api.ScopeRead}}, "no scope": {Name: "a"},
 		"unknown scope": {Name: "a", Scopes: []api.Scope{api.ScopeRead, "root"}}, "past": {Name: "a", Scopes: []api.Scope{api.ScopeRead}, Expires: &past},
 	} {
-		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, tok); !errors.Is(err, ErrInvalid) {
+		if _, _, err := a.CreateToken(t.Context(), Caller{Name: "ann", Method: "cli"}, tok); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestConcurrentWriters(t *testing.T) {
 		a := open(t, dir)
 		wg.Go(func() {
 			for range 10 {
-				s, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+				s, _, err := a.CreateToken(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -123,7 +123,7 @@ func TestDamagedFile(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "tokens.json")
 		a := open(t, dir)
-		secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+		secret, _, err := a.CreateToken(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestDamagedFile(t *testing.T) {
 		if _, err := a.Tokens(); err == nil {
 			t.Errorf("%s: listed", name)
 		}
-		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}}); err == nil {
+		if _, _, err := a.CreateToken(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}}); err == nil {
 			t.Errorf("%s: overwritten", name)
 		}
 	}
@@ -206,7 +206,7 @@ func TestRevokedChannel(t *testing.T) {
 		var callers []Caller
 		for _, tok := range []api.Token{{Name: "here"}, {Name: "there"}, {Name: "expires", Expires: &end}, {Name: "stays"}} {
 			tok.Scopes = []api.Scope{api.ScopeRead}
-			secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, tok)
+			secret, _, err := a.CreateToken(t.Context(), Caller{Name: "ann", Method: "cli"}, tok)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func BenchmarkFanOut(b *testing.B) {
 		open func(testing.TB) session.Store
 	}{
 		{"memory", func(testing.TB) session.Store { return memory.New() }},
-		{"sqlite", database},
+		{"sqlite", openSQLite},
 	} {
 		for _, records := range []int{1, 3} {
 			b.Run(c.name+"/"+map[int]string{1: "one", 3: "batch"}[records], func(b *testing.B) { fanOut(b, c.open(b), records) })
@@ -30,7 +30,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-func database(t testing.TB) session.Store {
+func openSQLite(t testing.TB) session.Store {
 	t.Helper()
 	s, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
 	if err != nil {

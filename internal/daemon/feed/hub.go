@@ -66,7 +66,7 @@ func New(o *Options) *Hub {
 		h.opt.Clock = time.Now
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
-	h.read = retry.Within(h.ctx, readTime)
+	h.read = retry.Within(h.ctx, readTimeout)
 	return h
 }
 
@@ -115,7 +115,7 @@ func (h *Hub) appended(id string, head session.Record) {
 		return
 	}
 	for _, f := range h.all() {
-		f.erased(id)
+		f.clearErased(id)
 	}
 }
 
@@ -245,7 +245,7 @@ func (h *Hub) forget(f *feed) {
 const pollShare = 20
 
 const (
-	readTime    = 2 * time.Second  // how long a read waits for an unavailable store
+	readTimeout = 2 * time.Second  // how long a read waits for an unavailable store
 	longestPoll = 10 * time.Second // between two rounds
 )
 
@@ -282,7 +282,7 @@ func (h *Hub) look(round int) (failed bool) {
 			continue
 		}
 		err := f.check(h.read)
-		if failed = err != nil && h.ctx.Err() == nil && unavailable(err); failed {
+		if failed = err != nil && h.ctx.Err() == nil && isUnavailable(err); failed {
 			if h.unavailable.record(err, h.opt.OutageDelay) {
 				for _, f := range h.all() {
 					f.reportOutage(err)

@@ -124,7 +124,7 @@ func (f *feed) check(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if !unavailable(err) { // the hub handles an unavailable store
+		if !isUnavailable(err) { // the hub handles an unavailable store
 			f.failed(err)
 		}
 		return err
@@ -205,8 +205,8 @@ func (f *feed) skipUnreadable(ctx context.Context, after, until int64) int64 {
 	return until
 }
 
-// plain returns a record without a relay.
-func plain(id string, r session.Record) readRecord {
+// plainRecord returns a record without a relay.
+func plainRecord(id string, r session.Record) readRecord {
 	e := &Event{Kind: Durable, Session: id, Seq: r.Seq, Time: r.Time, Records: []Record{{Session: id, Record: r}}}
 	return readRecord{
 		entry: entry{event: e, seq: r.Seq, size: e.size()}, redacts: r.Kind == record.KindRedacted,
@@ -243,7 +243,7 @@ func Unwrap(ctx context.Context, s *session.Sessions, id string, r session.Recor
 }
 
 func unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (readRecord, error) {
-	out := plain(id, r)
+	out := plainRecord(id, r)
 	l := relayOf(&r)
 	if l == nil {
 		return out, nil

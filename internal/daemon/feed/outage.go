@@ -45,8 +45,8 @@ func (o *outage) end() {
 	o.since, o.reported, o.err = time.Time{}, time.Time{}, nil
 }
 
-// unavailable reports whether an error affects all sessions of the store.
-func unavailable(err error) bool {
+// isUnavailable reports whether an error affects all sessions of the store.
+func isUnavailable(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 

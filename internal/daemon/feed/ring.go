@@ -49,16 +49,16 @@ type entry struct {
 	seq   int64
 	prior int64 // how many deltas precede this entry, including those that the ring dropped
 	size  int
-	state state
+	state entryState
 }
 
-type state int
+type entryState int
 
 const (
-	stored    state = iota
-	delta           // the delta follows the record with the same seq
-	lost            // deltas after the record with the same seq were dropped
-	transient       // reads fail
+	stored    entryState = iota
+	delta                // the delta follows the record with the same seq
+	lost                 // deltas after the record with the same seq were dropped
+	transient            // reads fail
 )
 
 // before returns the seq of the last record before an entry.
@@ -109,7 +109,7 @@ func (f *feed) appended(r session.Record) {
 		f.load()
 		return
 	}
-	f.add(plain(f.id, r))
+	f.add(plainRecord(f.id, r))
 	f.wakeReaders()
 }
 
@@ -135,7 +135,7 @@ func (f *feed) publish(e *Event) {
 
 // add adds a record to the ring, after the deltas that precede the record. The caller holds f.mu.
 func (f *feed) add(r readRecord) {
-	f.settle(r.seq - 1)
+	f.addPendingDeltas(r.seq - 1)
 	if r.redacts { // clients that read later must not find the erased content in the ring
 		f.drop(len(f.ring))
 	}
@@ -148,11 +148,11 @@ func (f *feed) add(r readRecord) {
 	f.push(r.entry)
 	f.head, f.digest, f.atHead = r.seq, r.digest, f.deltas
 	f.known = max(f.known, f.head)
-	f.settle(f.head)
+	f.addPendingDeltas(f.head)
 }
 
-// settle adds to the ring the deltas that follow a record, up to seq.
-func (f *feed) settle(seq int64) {
+// addPendingDeltas adds to the ring the deltas that follow a record, up to seq.
+func (f *feed) addPendingDeltas(seq int64) {
 	n := 0
 	for n < len(f.pending) && f.pending[n].seq <= seq {
 		f.pendingBytes -= f.pending[n].size
@@ -210,9 +210,9 @@ func (f *feed) wakeReaders() {
 	}
 }
 
-// erased clears the ring if payloads of a session were erased and the ring contains records of that
+// clearErased clears the ring if payloads of a session were erased and the ring contains records of that
 // session.
-func (f *feed) erased(id string) {
+func (f *feed) clearErased(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.relayed[id] {

@@ -55,14 +55,14 @@ func (f *feed) follow(w session.Watcher, after int64) {
 		timer.Reset(observerDelay)
 		select {
 		case <-timer.C:
-			f.hasGrown(head)
+			f.grow(head)
 		case <-f.ctx.Done():
 		}
 	}
 }
 
-// hasGrown handles a notification of the new head.
-func (f *feed) hasGrown(head int64) {
+// grow handles a notification of the new head.
+func (f *feed) grow(head int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if head > f.known {

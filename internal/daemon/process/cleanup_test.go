@@ -16,13 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// stuck is a store that rejects appends to one session.
-type stuck struct {
+// stuckStore is a store that rejects appends to one session.
+type stuckStore struct {
 	*memory.Store
 	id string
 }
 
-func (s *stuck) Append(ctx context.Context, id string, b session.Batch) error {
+func (s *stuckStore) Append(ctx context.Context, id string, b session.Batch) error {
 	if id == s.id && b.Delta.Opened == nil {
 		return errors.New("a bad block")
 	}
@@ -37,7 +37,7 @@ func TestCleanContinuesAfterError(t *testing.T) {
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	sessions := session.New(&stuck{memory.New(), "b"}, &session.Options{Clock: clock})
+	sessions := session.New(&stuckStore{memory.New(), "b"}, &session.Options{Clock: clock})
 	for _, id := range []string{"a", "b", "c"} {
 		l, err := sessions.Create(t.Context(), session.Opened{SessionID: id})
 		if err != nil {

@@ -52,12 +52,12 @@ type Config struct {
 
 // parts are the parts of a running daemon.
 type parts struct {
-	c        *Config
-	rt       *runtime.Runtime
-	runs     *runs.Runs
-	auth     *auth.Auth
-	server   *daemon.Server
-	deadline func() // ends every wait for the store
+	c             *Config
+	rt            *runtime.Runtime
+	runs          *runs.Runs
+	auth          *auth.Auth
+	server        *daemon.Server
+	endStoreWaits func() // ends every wait for the store
 
 	closers []func()
 }
@@ -65,7 +65,7 @@ type parts struct {
 // Run serves until ctx ends. It returns when all runs have ended or reached a state in which they
 // can be continued.
 func Run(ctx context.Context, c *Config) error {
-	d := &parts{c: c, deadline: func() {}}
+	d := &parts{c: c, endStoreWaits: func() {}}
 	defer d.close()
 	if err := d.assemble(ctx); err != nil {
 		return err
@@ -76,7 +76,7 @@ func Run(ctx context.Context, c *Config) error {
 // assemble creates the parts. The caller closes d, also after an error.
 func (d *parts) assemble(ctx context.Context) (err error) {
 	c := d.c
-	d.rt, err = runtime.Open(ctx, &runtime.Config{Env: c.Env, Store: c.Store, Wait: d.wait(), Metrics: true, Log: c.Log})
+	d.rt, err = runtime.Open(ctx, &runtime.Config{Env: c.Env, Store: c.Store, Wait: d.retryOptions(), Metrics: true, Log: c.Log})
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 		}
 	})
 	if patient, ok := session.As[*retry.Store](d.rt.Sessions().Store()); ok {
-		d.deadline = patient.GiveUp
+		d.endStoreWaits = patient.GiveUp
 	}
 	d.reconcileContainers(ctx)
 	d.runs, err = runs.New(&runs.Options{
@@ -107,8 +107,8 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 	return d.frontend()
 }
 
-// wait returns how the daemon waits while the store is unavailable or full.
-func (d *parts) wait() *retry.Options {
+// retryOptions returns how the daemon waits while the store is unavailable or full.
+func (d *parts) retryOptions() *retry.Options {
 	log, most := d.c.Log, d.c.StoreWait
 	o := &retry.Options{Timeout: most, RetryFull: true, Changed: func(err error, after time.Duration) {
 		if err != nil {
@@ -129,7 +129,7 @@ func (d *parts) frontend() (err error) {
 	log := stores.NewAccessLog(c.Env)
 	d.auth, err = auth.New(&auth.Options{
 		Dir: listen.Dir(c.Home), Hosts: c.AllowedHosts, Origins: c.AllowedOrigins, Clock: c.Env.Clock, Refuse: daemon.Refuse, Failed: auth.LogRefused(c.Log),
-		Inside: true, Record: log.Add,
+		HasSandboxProxies: true, Record: log.Add,
 	})
 	if err != nil {
 		return err

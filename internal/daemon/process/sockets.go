@@ -47,7 +47,7 @@ func (d *parts) serve(ctx context.Context) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	children, err := listen.Adopt()
+	children, err := listen.StartSubreaper()
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (d *parts) serve(ctx context.Context) error {
 			}
 		})
 	}
-	if err := d.c.Lock.Write(s.info); err != nil {
+	if err := d.c.Lock.WriteInfo(s.info); err != nil {
 		return errors.Join(err, s.end(ctx))
 	}
 	d.c.Log.Info("serving", "socket", s.info.Socket, "addresses", s.info.Addresses, "pid", s.info.PID, "version", s.info.Version)
@@ -106,7 +106,7 @@ func (s *serving) end(ctx context.Context) error {
 	s.server.Drain()
 	drain, stop := context.WithTimeout(ctx, s.c.Drain)
 	defer stop()
-	defer context.AfterFunc(drain, s.deadline)()
+	defer context.AfterFunc(drain, s.endStoreWaits)()
 	err := s.runs.Drain(drain)
 	shut, stop := context.WithTimeout(ctx, ShutdownTimeout)
 	defer stop()
@@ -125,7 +125,7 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sockets passed by systemd: %w", err)
 	}
-	if s.info.Socket, err = listen.Socket(s.c.Home, s.c.Env.Lookup("XDG_RUNTIME_DIR")); err != nil {
+	if s.info.Socket, err = listen.SocketPath(s.c.Home, s.c.Env.Lookup("XDG_RUNTIME_DIR")); err != nil {
 		return err
 	}
 	for _, l := range given {
@@ -136,7 +136,7 @@ func (s *serving) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if !s.has(s.info.Socket) {
+	if !s.listensOn(s.info.Socket) {
 		l, err := listen.Unix(ctx, s.info.Socket)
 		if err != nil {
 			return fmt.Errorf("unix socket: %w", err)
@@ -176,7 +176,7 @@ func (s *serving) addListener(l net.Listener) error {
 	return nil
 }
 
-func (s *serving) has(path string) bool {
+func (s *serving) listensOn(path string) bool {
 	for _, l := range s.sockets {
 		if l.Addr().Network() == "unix" && l.Addr().String() == path {
 			return true

@@ -50,7 +50,7 @@ func authRoutes() []Route {
 		{
 			Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revokeToken", Tag: "auth",
 			Doc:   "Revokes a token: later requests with it are rejected, and its connections are closed.",
-			Scope: api.ScopeAdmin, Status: http.StatusNoContent, Problems: one(),
+			Scope: api.ScopeAdmin, Status: http.StatusNoContent, Problems: orNotFound(),
 		},
 	}
 }

@@ -26,27 +26,27 @@ func Decode(body []byte, v any) error {
 	case !ok:
 		return err
 	case errors.Is(err, jsontree.ErrType):
-		return usage(fmt.Sprintf("%s %s", cmp.Or(e.Path, "the body"), e.What), e.Hint)
+		return usageError(fmt.Sprintf("%s %s", cmp.Or(e.Path, "the body"), e.What), e.Hint)
 	}
-	return usage(fmt.Sprintf("the body is not a JSON object: %s, at byte %d", e.What, e.Offset+1), e.Hint)
+	return usageError(fmt.Sprintf("the body is not a JSON object: %s, at byte %d", e.What, e.Offset+1), e.Hint)
 }
 
-func usage(detail, hint string) error { return NewProblem(outcome.Usage, detail, hint) }
+func usageError(detail, hint string) error { return NewProblem(outcome.Usage, detail, hint) }
 
 // ParseQuery parses a query by the route's parameters. Empty parameters are omitted.
 func (r *Route) ParseQuery(raw string) (map[string]string, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, usage("invalid query: "+err.Error(), "")
+		return nil, usageError("invalid query: "+err.Error(), "")
 	}
 	q := map[string]string{}
 	for name, list := range values {
 		i := slices.IndexFunc(r.Query, func(p Param) bool { return p.Name == name })
 		if i < 0 {
-			return nil, usage(fmt.Sprintf("unknown parameter %q", name), knownParams(r.Query))
+			return nil, usageError(fmt.Sprintf("unknown parameter %q", name), knownParams(r.Query))
 		}
 		if len(list) > 1 {
-			return nil, usage(fmt.Sprintf("the parameter %q is given %d times, but may be given once", name, len(list)), "")
+			return nil, usageError(fmt.Sprintf("the parameter %q is given %d times, but may be given once", name, len(list)), "")
 		}
 		if list[0] == "" {
 			continue
@@ -58,7 +58,7 @@ func (r *Route) ParseQuery(raw string) (map[string]string, error) {
 	}
 	for _, p := range r.Query {
 		if p.Required && q[p.Name] == "" {
-			return nil, usage(fmt.Sprintf("the parameter %q is required", p.Name), p.Doc)
+			return nil, usageError(fmt.Sprintf("the parameter %q is required", p.Name), p.Doc)
 		}
 	}
 	return q, nil
@@ -80,18 +80,18 @@ func (p *Param) check(v string) error {
 	case "integer":
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil {
-			return usage(fmt.Sprintf("the parameter %q must be a whole number, not %q", p.Name, v), "")
+			return usageError(fmt.Sprintf("the parameter %q must be a whole number, not %q", p.Name, v), "")
 		}
 		if (p.Min != 0 || p.Max != 0) && (n < p.Min || n > p.Max) {
-			return usage(fmt.Sprintf("the parameter %q must be from %d to %d, not %d", p.Name, p.Min, p.Max, n), "")
+			return usageError(fmt.Sprintf("the parameter %q must be from %d to %d, not %d", p.Name, p.Min, p.Max, n), "")
 		}
 	case "boolean":
 		if v != "true" && v != "false" {
-			return usage(fmt.Sprintf("the parameter %q must be true or false, not %q", p.Name, v), "")
+			return usageError(fmt.Sprintf("the parameter %q must be true or false, not %q", p.Name, v), "")
 		}
 	}
 	if len(p.Enum) > 0 && !slices.Contains(p.Enum, v) {
-		return usage(fmt.Sprintf("invalid value for the parameter %q: %q", p.Name, v), "one of "+strings.Join(p.Enum, ", "))
+		return usageError(fmt.Sprintf("invalid value for the parameter %q: %q", p.Name, v), "one of "+strings.Join(p.Enum, ", "))
 	}
 	return nil
 }

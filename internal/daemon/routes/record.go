@@ -34,12 +34,12 @@ func recordRoutes() []Route {
 			Method: http.MethodGet, Path: "/v1/sessions/{id}/export", ID: "exportSession", Tag: "sessions",
 			Doc: "Exports a session, as holdfast sessions export does.", Scope: api.ScopeRead,
 			Query: []Param{{Name: "format", Doc: "default: jsonl, every record, one per line", Enum: formats}},
-			Types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: one(),
+			Types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: orNotFound(),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/audit", ID: "listAudit", Tag: "audit",
 			Doc:   "Lists the audit entries of one session (default: the newest), oldest first, as holdfast audit show --json does.",
-			Scope: api.ScopeRead, Response: api.Page[json.RawMessage]{}, Problems: one(),
+			Scope: api.ScopeRead, Response: api.Page[json.RawMessage]{}, Problems: orNotFound(),
 			Query: paged(
 				Param{Name: "session", Doc: "the session"},
 				Param{Name: "kind", Doc: "only entries of this kind: decision, effect, approval, policy, …; access is the log of logins and tokens and needs the scope admin"},
@@ -64,7 +64,7 @@ func recordRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/v1/audit/verify", ID: "verifyAudit", Tag: "audit",
 			Doc:   "Verifies one session or all sessions against the audit trail, as holdfast audit verify --json does.",
-			Scope: api.ScopeRead, Body: AuditCheck{}, OptionalBody: true, Response: json.RawMessage(nil), Problems: one(),
+			Scope: api.ScopeRead, Body: AuditCheck{}, OptionalBody: true, Response: json.RawMessage(nil), Problems: orNotFound(),
 		},
 	}
 }

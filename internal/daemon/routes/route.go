@@ -126,12 +126,12 @@ var (
 
 func paged(more ...Param) []Param { return append(more, limitParam, cursorParam) }
 
-func needed(p Param) Param {
+func required(p Param) Param {
 	p.Required = true
 	return p
 }
 
-// one returns the problems of a route about a single object, which may not exist.
-func one(more ...outcome.Outcome) []outcome.Outcome {
+// orNotFound returns the problems of a route about a single object, which may not exist.
+func orNotFound(more ...outcome.Outcome) []outcome.Outcome {
 	return append([]outcome.Outcome{outcome.NotFound}, more...)
 }

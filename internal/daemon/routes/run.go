@@ -40,7 +40,7 @@ func recordedStatuses() []string {
 }
 
 func runRoutes() []Route {
-	changes := one(outcome.Conflict, outcome.Unavailable)
+	changes := orNotFound(outcome.Conflict, outcome.Unavailable)
 	act := func(verb, id, doc string, body any) Route {
 		return Route{
 			Method: http.MethodPost, Path: "/v1/runs/{id}/" + verb, ID: id, Tag: "runs", Doc: doc,
@@ -66,11 +66,11 @@ func runRoutes() []Route {
 			Doc: "Creates a run of a strategy or of a single agent. With a prompt or with start it is started. If the session " +
 				"already has a run, that run is continued (status 200). A session id chosen by the client makes the request safe to repeat.",
 			Scope: api.ScopeRun, Body: api.NewRun{}, Status: http.StatusCreated, Also: []int{http.StatusOK}, Response: api.RunInfo{},
-			Problems: one(outcome.Conflict, outcome.Unavailable, outcome.NotOffered),
+			Problems: orNotFound(outcome.Conflict, outcome.Unavailable, outcome.NotOffered),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/runs/{id}", ID: "getRun", Tag: "runs", Doc: "Returns one run.",
-			Scope: api.ScopeRead, Response: api.RunInfo{}, Problems: one(),
+			Scope: api.ScopeRead, Response: api.RunInfo{}, Problems: orNotFound(),
 		},
 		start,
 		resume,

@@ -33,19 +33,19 @@ func newSchemas() *schemas {
 		rawType:                              {Description: "any JSON"},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
 		reflect.TypeFor[session.Digest]():    {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
-		reflect.TypeFor[api.ApprovalState](): enum(anyOf(states())...),
+		reflect.TypeFor[api.ApprovalState](): enum(toAny(approvalStates())...),
 		reflect.TypeFor[approval.Decision](): enum(
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),
-		reflect.TypeFor[api.Scope]():     enum(anyOf(Scopes())...),
-		reflect.TypeFor[api.RunStatus](): enum(anyOf(runStatuses())...),
-		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
+		reflect.TypeFor[api.Scope]():     enum(toAny(Scopes())...),
+		reflect.TypeFor[api.RunStatus](): enum(toAny(runStatuses())...),
+		reflect.TypeFor[policy.Mode]():   enum(toAny(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
-		reflect.TypeFor[session.Kind]():  enum(anyOf(record.Kinds())...),
+		reflect.TypeFor[session.Kind]():  enum(toAny(record.Kinds())...),
 	}}}
 }
 
-func anyOf[T ~string](list []T) []any {
+func toAny[T ~string](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
 		out[i] = string(v)

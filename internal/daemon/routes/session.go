@@ -30,32 +30,32 @@ func sessionRoutes() []Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/sessions/{id}", ID: "getSession", Tag: "sessions", Doc: "Returns one session.",
-			Scope: api.ScopeRead, Response: api.Session{}, Versioned: true, Problems: one(),
+			Scope: api.ScopeRead, Response: api.Session{}, Versioned: true, Problems: orNotFound(),
 		},
 		{
 			Method: http.MethodPatch, Path: "/v1/sessions/{id}", ID: "patchSession", Tag: "sessions",
 			Doc:   "Changes title, tag and summary. An empty text clears a field.",
 			Scope: api.ScopeRun, Header: []Param{ifMatch}, Body: api.SessionPatch{}, Response: api.Session{}, Versioned: true,
-			Problems: one(outcome.Stale),
+			Problems: orNotFound(outcome.Stale),
 		},
 		{
 			Method: http.MethodDelete, Path: "/v1/sessions/{id}", ID: "deleteSession", Tag: "sessions",
 			Doc:   "Permanently deletes a session and the sessions of its run's agents. Records that forks need are kept.",
 			Scope: api.ScopeAdmin, Header: []Param{ifMatch}, Status: http.StatusNoContent,
-			Problems: one(outcome.Busy, outcome.Stale, outcome.NotOffered),
+			Problems: orNotFound(outcome.Busy, outcome.Stale, outcome.NotOffered),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/sessions/{id}/fork", ID: "forkSession", Tag: "sessions",
 			Doc:   "Forks a session: creates a session that shares this one's records up to an item or a record.",
 			Scope: api.ScopeRun, Body: api.Fork{}, OptionalBody: true, Status: http.StatusCreated, Response: api.Session{}, Versioned: true,
-			Problems: one(outcome.Conflict),
+			Problems: orNotFound(outcome.Conflict),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/sessions/{id}/rewind", ID: "rewindSession", Tag: "sessions",
 			Doc: "Rewinds files and transcript to an earlier point, as holdfast sessions rewind does. It answers with a plan; a request " +
 				"with the plan's digest applies the plan.",
 			Scope: api.ScopeApprove, Body: api.Rewind{}, Response: json.RawMessage(nil),
-			Problems: one(outcome.Busy, outcome.Conflict),
+			Problems: orNotFound(outcome.Busy, outcome.Conflict),
 		},
 	}
 }
@@ -66,7 +66,7 @@ func eventRoutes() []Route {
 		Doc: "Lists the records of a session, oldest first, including those of a run's agents. With Accept: " +
 			"text/event-stream, sends them as they are appended, also for a run that is only prepared: events record (id: its seq), delta, gap, caught_up, deleted, shutdown.",
 		Scope: api.ScopeRead, Response: api.Records{}, Types: []string{EventStream},
-		Problems: one(outcome.Unavailable),
+		Problems: orNotFound(outcome.Unavailable),
 		Query: []Param{
 			{
 				Name: "after", Type: "integer",

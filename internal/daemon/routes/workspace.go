@@ -156,8 +156,8 @@ type NewImage struct {
 }
 
 func workspaceRoutes() []Route {
-	some := one(outcome.NotOffered, outcome.Corrupt)
-	ran := one(outcome.NotOffered, outcome.Corrupt, outcome.NoEngine, outcome.Conflict)
+	some := orNotFound(outcome.NotOffered, outcome.Corrupt)
+	ran := orNotFound(outcome.NotOffered, outcome.Corrupt, outcome.NoEngine, outcome.Conflict)
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces", ID: "listWorkspaces", Tag: "workspaces",
@@ -209,7 +209,7 @@ func workspaceRoutes() []Route {
 func fileRoutes() []Route {
 	in := Param{Name: "in", Doc: "home: the agents' home folder; project: the project folder", Enum: []string{"home", "project"}, Required: true}
 	file := Param{Name: "path", Doc: "path below that folder, with slashes", Required: true}
-	problems := one(outcome.NotOffered, outcome.Corrupt, outcome.TooLarge)
+	problems := orNotFound(outcome.NotOffered, outcome.Corrupt, outcome.TooLarge)
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces/{slug}/files", ID: "listWorkspaceFiles", Tag: "workspaces",

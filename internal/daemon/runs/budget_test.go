@@ -24,7 +24,7 @@ steps:
   - {text: four, usage: {input: 100000}}
 `
 
-const two = `
+const twoAgents = `
 name: two
 version: "1"
 agents:
@@ -43,7 +43,7 @@ func (w *runsEnv) startWithBudget(s *strategy.Strategy, usd float64) string {
 // The budget of a run, of one or several agents, still applies when another daemon continues the
 // run.
 func TestBudgetAfterRestart(t *testing.T) {
-	for name, text := range map[string]string{"several agents": two, "one agent": ""} {
+	for name, text := range map[string]string{"several agents": twoAgents, "one agent": ""} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t, map[string]string{"writer": costlyScript, "editor": costlyScript})
 			s := single()
@@ -55,7 +55,7 @@ func TestBudgetAfterRestart(t *testing.T) {
 			w.watch(id, 0).event(wire.RunCompleted) // 2 USD, or 1
 			seen := w.head(id)
 			for range 2 {
-				w.again()
+				w.restart()
 				w.ok(w.runs.Continue(t.Context(), id, "more", "", ann))
 				v := w.watch(id, seen)
 				r := v.until("the end", func(r feed.Record) bool { return endOf(r) != "" })

@@ -22,14 +22,14 @@ const storeFailedPrefix = "the store was unreachable for too long: "
 // finish records the end of a segment. A segment has exactly one end, even if several requests try
 // to end it.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
-	if made, err := x.r.turns.lock(context.Background(), x.making()); err == nil { // a policy change either comes before the end, or finds no run
+	if made, err := x.r.locks.lock(context.Background(), x.agentLockName()); err == nil { // a policy change either comes before the end, or finds no run
 		defer made()
 	}
 	x.mu.Lock()
 	x.state = endRecorded
 	stop := x.stopped
 	x.mu.Unlock()
-	e := x.end(context.Cause(ctx), stop, out, err)
+	e := x.endEvent(context.Cause(ctx), stop, out, err)
 	e.Result = x.result(e.Text)
 	sessions, cerr := x.closeAgents(e.Status == api.StatusInterrupted, e.Status == api.StatusCompleted)
 	if e.Status != api.StatusInterrupted {
@@ -53,9 +53,9 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	close(x.done)
 }
 
-// settle waits until a run that has ended is no longer in memory. A client that reads the run's log
+// waitEnded waits until a run that has ended is no longer in memory. A client that reads the run's log
 // sees the end slightly earlier, and may continue the run at once.
-func (r *Runs) settle(ctx context.Context, id string) {
+func (r *Runs) waitEnded(ctx context.Context, id string) {
 	x := r.lookup(id)
 	if x == nil {
 		return
@@ -72,8 +72,8 @@ func (r *Runs) settle(ctx context.Context, id string) {
 	}
 }
 
-// end returns the event that ends the segment.
-func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error) wire.RunEvent {
+// endEvent returns the event that ends the segment.
+func (x *run) endEvent(left error, stop *stopRequest, out strategy.Output, err error) wire.RunEvent {
 	info := x.info
 	info.Flow, info.Source = nil, nil
 	e := wire.RunEvent{
@@ -111,7 +111,7 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 // It omits the text, because the record already contains it.
 func (x *run) result(text string) wire.Raw {
 	x.mu.Lock()
-	m := x.members[soleAgent(x.strategy)]
+	m := x.agents[soleAgent(x.strategy)]
 	x.mu.Unlock()
 	if m == nil || m.result == nil {
 		return nil
@@ -138,11 +138,11 @@ func (x *run) close(resumable bool) error {
 // grants stay in force. completed reports whether the run did its whole task.
 func (x *run) closeAgents(resumable, completed bool) (sessions []string, err error) {
 	x.mu.Lock()
-	members := make([]*runAgent, 0, len(x.members))
-	for _, m := range x.members {
+	members := make([]*runAgent, 0, len(x.agents))
+	for _, m := range x.agents {
 		members = append(members, m)
 	}
-	x.members = map[string]*runAgent{}
+	x.agents = map[string]*runAgent{}
 	x.mu.Unlock()
 	for _, m := range members {
 		sessions = append(sessions, m.session)
@@ -160,7 +160,7 @@ func (x *run) closeRelay(sessions []string) error {
 	}
 	x.closed = true
 	x.mu.Unlock()
-	l := x.relaying()
+	l := x.currentRelay()
 	if l == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
 	if x == nil {
 		return r.stopInterrupted(ctx, id, requestID, by)
 	}
-	if x.drop() {
+	if x.dropPrepared() {
 		return nil
 	}
 	x.mu.Lock()

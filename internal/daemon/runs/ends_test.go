@@ -21,10 +21,10 @@ import (
 // A panic in one run ends only that run: a start fails and can be repeated, an active run fails
 // once.
 func TestPanics(t *testing.T) {
-	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
+	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushScript})
 	w.making = func(context.Context, runs.AgentRequest) { panic("no parts") }
 	id := w.prepare(single())
-	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed)
+	w.wantCode(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed)
 	w.making = nil
 	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
 	w.watch(id, 0).event(wire.RunCompleted)
@@ -34,12 +34,12 @@ func TestPanics(t *testing.T) {
 			panic("no parts")
 		}
 	}
-	id, v := w.begun(w.parse("name: two\nversion: \"1\"\nagents: {writer: {type: llm}, checker: {type: llm}}\nflow: {sequence: [writer, checker]}\n"), "go")
+	id, v := w.prepareAndStart(w.parse("name: two\nversion: \"1\"\nagents: {writer: {type: llm}, checker: {type: llm}}\nflow: {sequence: [writer, checker]}\n"), "go")
 	if e := v.event(wire.RunFailed); !strings.Contains(e.Message, "no parts") {
 		t.Errorf("%+v", e)
 	}
-	w.ended(id)
-	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusFailed}) {
+	w.waitEnded(id)
+	if got := w.recordedEnds(id); !slices.Equal(got, []api.RunStatus{api.StatusFailed}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -51,7 +51,7 @@ func TestStopWhileStarting(t *testing.T) {
 		"close": func(w *runsEnv, _ string) error { return w.runs.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := begin(t, map[string]string{"writer": pushing})
+			w := begin(t, map[string]string{"writer": pushScript})
 			started := make(chan struct{})
 			w.making = func(ctx context.Context, _ runs.AgentRequest) {
 				close(started)
@@ -62,7 +62,7 @@ func TestStopWhileStarting(t *testing.T) {
 			go func() { failed <- w.runs.Start(t.Context(), id, "go", "", ann) }()
 			<-started
 			w.ok(end(w, id))
-			w.code(<-failed, wire.CodeStartFailed)
+			w.wantCode(<-failed, wire.CodeStartFailed)
 			if n := w.runs.Active(); n != 0 {
 				t.Errorf("%d runs run", n)
 			}
@@ -73,10 +73,10 @@ func TestStopWhileStarting(t *testing.T) {
 // A failed start of several agents releases the run's session.
 func TestStartAfterFailure(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
-	id := w.prepare(w.parse(reviewing))
+	id := w.prepare(w.parse(reviewStrategy))
 	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
-	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed) // another process holds the lease
+	w.wantCode(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed) // another process holds the lease
 	w.ok(l.Close())
 	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
 	w.watch(id, 0).event(wire.RunInputAsked)
@@ -85,9 +85,9 @@ func TestStartAfterFailure(t *testing.T) {
 // Of several concurrent continuations of a run, exactly one succeeds, and the run can be found.
 func TestContinueRace(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}, {tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]}, {text: again}]"})
-	id, v := w.begun(single(), "go")
+	id, v := w.prepareAndStart(single(), "go")
 	v.event(wire.RunCompleted)
-	w.ended(id)
+	w.waitEnded(id)
 	var g sync.WaitGroup
 	errs := make([]error, 12)
 	for i := range errs {
@@ -103,9 +103,9 @@ func TestContinueRace(t *testing.T) {
 	if good != 1 || !w.runs.Busy(id) {
 		t.Fatalf("%d continued it, busy %v", good, w.runs.Busy(id))
 	}
-	v.question()
+	v.approval()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
-	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusCompleted, api.StatusCancelled}) {
+	if got := w.recordedEnds(id); !slices.Equal(got, []api.RunStatus{api.StatusCompleted, api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestContinueRace(t *testing.T) {
 // recordUnfinished records a run that was running when its daemon was killed.
 func (w *runsEnv) recordUnfinished(id string, items ...session.Record) {
 	w.t.Helper()
-	w.code(w.runs.Stop(w.t.Context(), id, "", ann), wire.CodeRunNotFound)
+	w.wantCode(w.runs.Stop(w.t.Context(), id, "", ann), wire.CodeRunNotFound)
 	info := &wire.StrategyInfo{Name: "writer", SoleAgent: "writer", Source: single().Source, Cwd: w.cwd}
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
@@ -149,7 +149,7 @@ func TestLostRuns(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 	w.ok(w.runs.Stop(t.Context(), "stopped", "", ann))
-	if got := w.terminal("stopped"); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted, api.StatusCancelled}) {
+	if got := w.recordedEnds("stopped"); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted, api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 	w.ok(w.runs.Continue(t.Context(), "continued", "", "", ann))
@@ -163,9 +163,9 @@ func TestLostRuns(t *testing.T) {
 // again.
 func TestKillAfterLastAnswer(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
-	id, v := w.begun(single(), "go")
+	id, v := w.prepareAndStart(single(), "go")
 	v.event(wire.RunCompleted)
-	w.ended(id)
+	w.waitEnded(id)
 	var turn []session.Record
 	for r, err := range w.sessions.Records(t.Context(), id, session.Range{}) {
 		w.ok(err)
@@ -193,7 +193,7 @@ func TestKillAfterLastAnswer(t *testing.T) {
 	}
 }
 
-const sideBySide = `
+const broadcastStrategy = `
 name: both
 version: "1"
 agents: {left: {type: llm}, right: {type: llm}}
@@ -202,10 +202,10 @@ flow: {type: broadcast, steps: [left, right]}
 
 // When a daemon ends while two agents ask concurrently, both approval requests stay open.
 func TestDrainWithTwoRequests(t *testing.T) {
-	w := begin(t, map[string]string{"left": pushing, "right": pushing})
-	id, v := w.begun(w.parse(sideBySide), "go")
-	asked := []approval.Request{v.question(), v.question()}
-	w.again()
+	w := begin(t, map[string]string{"left": pushScript, "right": pushScript})
+	id, v := w.prepareAndStart(w.parse(broadcastStrategy), "go")
+	asked := []approval.Request{v.approval(), v.approval()}
+	w.restart()
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
 	if info.Status != api.StatusInterrupted || info.Approvals != 2 {
@@ -224,13 +224,13 @@ func TestDrainWithTwoRequests(t *testing.T) {
 
 // A policy change applies to an agent that is created after a restart of the daemon.
 func TestPolicyOfFutureAgents(t *testing.T) {
-	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
-	id, v := w.begun(w.parse(reviewing), "write")
+	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushScript})
+	id, v := w.prepareAndStart(w.parse(reviewStrategy), "write")
 	asked := v.event(wire.RunInputAsked)
 	_, err := w.runs.Change(t.Context(), id, policy.Change{Mode: policy.ModeDontAsk}, ann)
 	w.ok(err)
 	for range 2 {
-		w.again()
+		w.restart()
 		w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 	}
 	for w.runs.Input(t.Context(), id, "person", asked.InputID, "yes", ann) != nil {
@@ -258,14 +258,14 @@ steps:
 			close(waits)
 		}
 	}
-	id, v := w.begun(single(), "go")
+	id, v := w.prepareAndStart(single(), "go")
 	for _, d := range []approval.Decision{approval.AllowSession, approval.Allow} {
-		q := v.question()
+		q := v.approval()
 		_, err := w.runs.Decide(t.Context(), id, decision(q, d), q.Digest)
 		w.ok(err)
 	}
 	<-waits
-	w.again()
+	w.restart()
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 	w.watch(id, 0).event(wire.RunCompleted)
 	if got := w.did(); !slices.Equal(got, []string{"git push", "wait", "git push"}) {
@@ -276,7 +276,7 @@ steps:
 // An input is recorded after its request, however early it arrives.
 func TestEarlyInput(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
-	id, v := w.begun(w.parse(reviewing), "write")
+	id, v := w.prepareAndStart(w.parse(reviewStrategy), "write")
 	for {
 		err := w.runs.Input(t.Context(), id, "person", "", "yes", ann)
 		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeNoPendingInput {

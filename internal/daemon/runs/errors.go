@@ -24,8 +24,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Tip }
 
-// fail wraps err with a code; nil stays nil.
-func fail(code wire.Code, err error) error {
+// withCode wraps err with a code; nil stays nil.
+func withCode(code wire.Code, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // A wrapped error keeps its hint.
-func TestFailKeepsHint(t *testing.T) {
-	err := fail(wire.CodePrepareFailed, errors.Join(outcome.Invalid("there is no key", "holdfast login groq")))
+func TestWithCodeKeepsHint(t *testing.T) {
+	err := withCode(wire.CodePrepareFailed, errors.Join(outcome.Invalid("there is no key", "holdfast login groq")))
 	if outcome.Hint(err) != "holdfast login groq" || outcome.FromError(err) != outcome.Usage {
 		t.Errorf("%v, hint %q", err, outcome.Hint(err))
 	}
-	if err = fail(wire.CodeStartFailed, err); outcome.Hint(err) != "holdfast login groq" {
+	if err = withCode(wire.CodeStartFailed, err); outcome.Hint(err) != "holdfast login groq" {
 		t.Errorf("hint %q", outcome.Hint(err))
 	}
 }

@@ -15,7 +15,7 @@ type eventTarget interface {
 // Fire sends a lifecycle event, such as a settings change, to all agents that exist.
 func (r *Runs) Fire(ctx context.Context, in hook.Input) error {
 	var err error
-	for _, x := range r.running() {
+	for _, x := range r.activeRuns() {
 		for _, m := range x.existingAgents() {
 			if f, ok := m.agent.(eventTarget); ok {
 				_, ferr := f.Fire(ctx, in)

@@ -31,20 +31,20 @@ import (
 // runsEnv is the inside of a daemon: a store, its hub and its runs. It can be restarted with the
 // same store, as after a kill of the daemon.
 type runsEnv struct {
-	t        testing.TB
-	store    session.Store
-	cwd      string            // of runs without a folder
-	plays    map[string]string // by agent: a script of the scripted model
-	helpers  bool              // agents can call sub-agents
-	resume   bool
-	limit    int
-	mask     *secret.Masker                           // for records of runs; nil masks nothing
-	during   func(command string)                     // called when the tool runs
-	making   func(context.Context, runs.AgentRequest) // called before an agent is created
-	sessions *session.Sessions
-	hub      *feed.Hub
-	runs     *runs.Runs
-	stop     func()
+	t         testing.TB
+	store     session.Store
+	cwd       string            // of runs without a folder
+	plays     map[string]string // by agent: a script of the scripted model
+	subagents bool              // agents can call sub-agents
+	resume    bool
+	limit     int
+	mask      *secret.Masker                           // for records of runs; nil masks nothing
+	during    func(command string)                     // called when the tool runs
+	making    func(context.Context, runs.AgentRequest) // called before an agent is created
+	sessions  *session.Sessions
+	hub       *feed.Hub
+	runs      *runs.Runs
+	stop      func()
 
 	mu  sync.Mutex
 	ran []string // commands that ran, over all restarts
@@ -93,8 +93,8 @@ func (w *runsEnv) open() {
 	}
 }
 
-// again ends the daemon, as SIGTERM does, and starts another one.
-func (w *runsEnv) again() []string {
+// restart ends the daemon, as SIGTERM does, and starts another one.
+func (w *runsEnv) restart() []string {
 	w.t.Helper()
 	w.stop()
 	w.open()
@@ -124,7 +124,7 @@ func (w *runsEnv) make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPar
 	made := &runs.AgentParts{Model: m, Options: agent.Options{
 		Tools: registry, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}, AskTimeout: 0},
 	}}
-	if w.helpers {
+	if w.subagents {
 		if err := w.addSubagents(&made.Options); err != nil {
 			return nil, err
 		}
@@ -175,7 +175,7 @@ func (w *runsEnv) did() []string {
 	return append([]string{}, w.ran...)
 }
 
-const pushing = `
+const pushScript = `
 steps:
   - text: I push.
     tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
@@ -215,8 +215,8 @@ func (w *runsEnv) startNamed(id string) error {
 	return err
 }
 
-// begun prepares and starts a run.
-func (w *runsEnv) begun(s *strategy.Strategy, input string) (string, *watcher) {
+// prepareAndStart prepares and starts a run.
+func (w *runsEnv) prepareAndStart(s *strategy.Strategy, input string) (string, *watcher) {
 	w.t.Helper()
 	id := w.prepare(s)
 	w.ok(w.runs.Start(w.t.Context(), id, input, "r1", ann))
@@ -230,7 +230,7 @@ func (w *runsEnv) ok(err error) {
 	}
 }
 
-func (w *runsEnv) code(err error, code wire.Code) {
+func (w *runsEnv) wantCode(err error, code wire.Code) {
 	w.t.Helper()
 	e, ok := errors.AsType[*runs.Error](err)
 	if !ok || e.Code != code {
@@ -295,8 +295,8 @@ func (v *watcher) event(name string) wire.RunEvent {
 	return e
 }
 
-// question waits for an approval request.
-func (v *watcher) question() approval.Request {
+// approval waits for an approval request.
+func (v *watcher) approval() approval.Request {
 	v.w.t.Helper()
 	var q approval.Request
 	r := v.until("a question", func(r feed.Record) bool { return r.Kind == record.KindApprovalAsked })
@@ -320,8 +320,8 @@ func decision(q approval.Request, d approval.Decision) approval.Answer {
 	return approval.Answer{RequestID: q.ID, Decision: d, Actor: "ann", Via: "test"}
 }
 
-// terminal returns the recorded ends of a run.
-func (w *runsEnv) terminal(id string) (ends []api.RunStatus) {
+// recordedEnds returns the recorded ends of a run.
+func (w *runsEnv) recordedEnds(id string) (ends []api.RunStatus) {
 	w.t.Helper()
 	for r, err := range w.sessions.Records(w.t.Context(), id, session.Range{}) {
 		w.ok(err)
@@ -333,8 +333,8 @@ func (w *runsEnv) terminal(id string) (ends []api.RunStatus) {
 	return ends
 }
 
-// ended waits until a run is out of memory.
-func (w *runsEnv) ended(id string) {
+// waitEnded waits until a run is out of memory.
+func (w *runsEnv) waitEnded(id string) {
 	w.t.Helper()
 	for w.runs.Busy(id) {
 		select {

@@ -36,14 +36,14 @@ func (s *fullStore) Append(ctx context.Context, id string, b session.Batch) erro
 // An answer that cannot be recorded because the store is full is rejected, and the run keeps
 // waiting. When the store has space again, the answer is accepted and the call runs once.
 func TestStoreFull(t *testing.T) {
-	for name, strategy := range map[string]string{"one": "", "side by side": sideBySide} {
+	for name, strategy := range map[string]string{"one": "", "side by side": broadcastStrategy} {
 		t.Run(name, func(t *testing.T) {
 			inner, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			store := &fullStore{Store: inner}
-			w := &runsEnv{t: t, store: store, plays: map[string]string{"writer": pushing, "left": pushing, "right": pushing}}
+			w := &runsEnv{t: t, store: store, plays: map[string]string{"writer": pushScript, "left": pushScript, "right": pushScript}}
 			w.open()
 			t.Cleanup(func() {
 				w.stop()
@@ -53,10 +53,10 @@ func TestStoreFull(t *testing.T) {
 			if strategy != "" {
 				s, agents = w.parse(strategy), 2
 			}
-			id, v := w.begun(s, "go")
-			q := v.question()
+			id, v := w.prepareAndStart(s, "go")
+			q := v.approval()
 			if agents == 2 {
-				v.question()
+				v.approval()
 			}
 			store.full.Store(true)
 			if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest); !errors.Is(err, session.ErrFull) {
@@ -72,20 +72,20 @@ func TestStoreFull(t *testing.T) {
 			}
 			store.full.Store(false)
 			for range agents {
-				open := w.nextOpen(id)
+				open := w.nextApproval(id)
 				_, err := w.runs.Decide(t.Context(), id, decision(open, approval.Allow), open.Digest)
 				w.ok(err)
 			}
 			w.watch(id, 0).event(wire.RunCompleted)
-			if got := w.did(); len(got) != agents || !slices.Equal(w.terminal(id), []api.RunStatus{api.StatusCompleted}) {
-				t.Errorf("ran %v, ends %v", got, w.terminal(id))
+			if got := w.did(); len(got) != agents || !slices.Equal(w.recordedEnds(id), []api.RunStatus{api.StatusCompleted}) {
+				t.Errorf("ran %v, ends %v", got, w.recordedEnds(id))
 			}
 		})
 	}
 }
 
-// nextOpen returns an open approval request of a run or of its agents' sessions.
-func (w *runsEnv) nextOpen(run string) approval.Request {
+// nextApproval returns an open approval request of a run or of its agents' sessions.
+func (w *runsEnv) nextApproval(run string) approval.Request {
 	w.t.Helper()
 	for {
 		w.ok(w.t.Context().Err())
@@ -106,15 +106,15 @@ func TestStoreFullForTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &fullStore{Store: inner}
-	w := &runsEnv{t: t, store: store, plays: map[string]string{"writer": pushing}}
+	w := &runsEnv{t: t, store: store, plays: map[string]string{"writer": pushScript}}
 	w.during = func(string) { store.full.Store(true) }
 	w.open()
 	t.Cleanup(func() {
 		w.stop()
 		w.ok(inner.Close())
 	})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	_, err = w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest)
 	w.ok(err)
 	for w.runs.Active() > 0 {

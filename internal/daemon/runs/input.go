@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 )
 
-// input is a request for input from the user.
-type input struct {
+// inputRequest is a request for input from the user.
+type inputRequest struct {
 	id, agent, prompt, step string
 	at                      time.Time
 	answer                  chan string   // receives one value
@@ -24,62 +24,62 @@ type input struct {
 
 // fits reports whether an answer belongs to this request for input and the request is still
 // unanswered.
-func (in *input) fits(agentName, inputID string) bool {
+func (in *inputRequest) fits(agentName, inputID string) bool {
 	return !in.claimed && (agentName == "" || in.agent == agentName) && (inputID == "" || in.id == inputID)
 }
 
-// askPerson performs a step of a user agent: it waits for a client's input. If the first step of
+// askUser performs a step of a user agent: it waits for a client's input. If the first step of
 // the run is a user agent, the input of the start answers it.
-func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agent) (strategy.Output, error) {
+func (x *run) askUser(ctx context.Context, s strategy.Step, spec strategy.Agent) (strategy.Output, error) {
 	if before := x.resumed.input(s.Path); before != nil {
 		if before.given != nil {
 			return strategy.Output{Text: before.given.Text}, nil
 		}
-		return x.wait(ctx, &input{
+		return x.waitForInput(ctx, &inputRequest{
 			id: before.asked.InputID, agent: s.Agent, prompt: before.asked.Text, step: s.Path, at: before.at, answer: make(chan string, 1),
 		})
 	}
 	if s.First && s.Input != "" {
 		return strategy.Output{Text: s.Input}, nil
 	}
-	in := &input{
+	in := &inputRequest{
 		id: x.r.o.Sessions.NewID(), agent: s.Agent, prompt: spec.Prompt, step: s.Path, at: x.r.o.Clock(), answer: make(chan string, 1),
 	}
 	e := wire.RunEvent{
 		Event: wire.RunInputAsked, Segment: x.segment, Step: s.Path, StepName: s.Name, Agent: s.Agent, InputID: in.id, Text: in.prompt,
 	}
-	if err := x.recordQuestion(ctx, in, e); err != nil {
+	if err := x.recordInputRequest(ctx, in, e); err != nil {
 		return strategy.Output{}, err
 	}
-	return x.wait(ctx, in)
+	return x.waitForInput(ctx, in)
 }
 
-// recordQuestion records a request for input. Before that, no client can answer the request;
+// recordInputRequest records a request for input. Before that, no client can answer the request;
 // afterward, every client that reads the log can.
-func (x *run) recordQuestion(ctx context.Context, in *input, e wire.RunEvent) error {
+func (x *run) recordInputRequest(ctx context.Context, in *inputRequest, e wire.RunEvent) error {
 	in.recorded = make(chan struct{})
 	x.mu.Lock()
 	x.asking = append(x.asking, in)
 	x.mu.Unlock()
 	_, err := x.append(ctx, e, api.StatusRunning)
 	if err == nil {
-		x.put(in)
+		x.addInput(in)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.asking = slices.DeleteFunc(x.asking, func(o *input) bool { return o == in })
+	x.asking = slices.DeleteFunc(x.asking, func(o *inputRequest) bool { return o == in })
 	close(in.recorded)
 	return err
 }
 
-func (x *run) put(in *input) {
+func (x *run) addInput(in *inputRequest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.inputs[in.id] = in
 }
 
-func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
-	x.put(in)
+func (x *run) waitForInput(ctx context.Context, in *inputRequest) (strategy.Output, error) {
+	x.addInput(in)
 	defer func() {
 		x.mu.Lock()
 		delete(x.inputs, in.id)
@@ -130,7 +130,7 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 // claim claims for one caller the oldest input that fits. If no input fits, it returns nil. If a
 // matching request is being recorded, claim waits for it, because the caller may already have seen
 // it.
-func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, error) {
+func (x *run) claim(ctx context.Context, agentName, inputID string) (*inputRequest, error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
 	for {
@@ -147,7 +147,7 @@ func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, err
 }
 
 // claimNow claims an input, or returns one whose request is being recorded.
-func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
+func (x *run) claimNow(agentName, inputID string) (found, asking *inputRequest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, in := range x.inputs {

@@ -116,7 +116,7 @@ func (r *Runs) AgentName(ctx context.Context, id string) string {
 	if err != nil {
 		return defaultAgent
 	}
-	if e, err := r.tail(ctx, m); err == nil && e != nil && e.Strategy != nil && e.Strategy.SoleAgent != "" {
+	if e, err := r.latestEvent(ctx, m); err == nil && e != nil && e.Strategy != nil && e.Strategy.SoleAgent != "" {
 		return e.Strategy.SoleAgent
 	}
 	return defaultAgent
@@ -128,15 +128,15 @@ func (x *run) isPrepared() bool {
 	return x.state == prepared
 }
 
-// described returns a description of the run's strategy.
-func (x *run) described() wire.StrategyInfo {
+// strategyInfo returns a description of the run's strategy.
+func (x *run) strategyInfo() wire.StrategyInfo {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.info
 }
 
 func (x *run) describePrepared() *api.RunInfo {
-	of := x.described()
+	of := x.strategyInfo()
 	info := &api.RunInfo{
 		RunID: x.id, SessionID: x.id, Status: api.StatusPending, StrategyName: of.Name, StrategyPath: of.Path,
 		Agents: of.Agents, Cwd: of.Cwd, Workspace: of.Workspace, Mode: of.Mode,
@@ -166,7 +166,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 			info.Status, info.Error = api.StatusInterrupted, &api.RunError{Code: string(wire.CodeInterrupted), Message: r.lostReason(m.ID)}
 		}
 	}
-	e, err := r.tail(ctx, m)
+	e, err := r.latestEvent(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 			}
 		}
 	}
-	if err := r.countQuestions(ctx, info); err != nil {
+	if err := r.countApprovals(ctx, info); err != nil {
 		return nil, err
 	}
 	info.Status = statusWith(info.Status, info.Approvals) // it may run in another daemon
@@ -197,7 +197,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 // RunStatus is the current status of a session's run and the number of its open approval requests.
 type RunStatus struct {
 	Status    api.RunStatus // "" for a session without a run
-	Questions int           // including those of its sub-agents
+	Approvals int           // including those of its sub-agents
 }
 
 // StatusOf returns the status of a session's run. asking contains the result of
@@ -207,7 +207,7 @@ func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]i
 	if s.Status != api.StatusRunning {
 		return s, nil
 	}
-	open := s.Questions
+	open := s.Approvals
 	if x := r.lookup(m.ID); x != nil && x.begun() {
 		open += x.openInputs()
 	} else {
@@ -234,8 +234,8 @@ func statusWith(s api.RunStatus, open int) api.RunStatus {
 	return s
 }
 
-// countQuestions adds the open approval requests of the run's agents.
-func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
+// countApprovals adds the open approval requests of the run's agents.
+func (r *Runs) countApprovals(ctx context.Context, info *api.RunInfo) error {
 	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, WithApprovals: true})
 	for _, o := range owned.Sessions {
 		info.Approvals += o.OpenApprovals
@@ -245,7 +245,7 @@ func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
 
 // describeRunning completes info with the state of a run in this process.
 func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
-	of := x.described()
+	of := x.strategyInfo()
 	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = of.Name, of.Path, of.Agents, of.Cwd
 	info.Segment, info.Mode, info.Inputs = x.segment, of.Mode, x.waiting()
 	x.mu.Lock()
@@ -256,7 +256,7 @@ func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
 	if members := x.existingAgents(); len(members) > 0 {
 		info.Mode = string(members[0].agent.Mode())
 	}
-	if err := x.r.countQuestions(ctx, info); err != nil {
+	if err := x.r.countApprovals(ctx, info); err != nil {
 		return err
 	}
 	info.Status = statusWith(info.Status, info.Approvals+x.openInputs())
@@ -269,9 +269,9 @@ type timedEvent struct {
 	at time.Time
 }
 
-// tail finds the newest event that describes the run: the end of the run, or its start if it has
+// latestEvent finds the newest event that describes the run: the end of the run, or its start if it has
 // not ended.
-func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
+func (r *Runs) latestEvent(ctx context.Context, m session.Meta) (*timedEvent, error) {
 	for rec, err := range r.o.Sessions.Effective(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
 		if errors.Is(err, session.ErrCorrupt) {
 			continue // a damaged record does not hide the others

@@ -20,11 +20,11 @@ func TestManyRuns(t *testing.T) {
 	if testing.Short() { // under the race detector a run takes ten times as long
 		many = 40
 	}
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	var g sync.WaitGroup
 	errs := make([]error, many)
 	for i := range many {
-		g.Go(func() { errs[i] = w.follow(fmt.Sprintf("run-%d", i)) })
+		g.Go(func() { errs[i] = w.complete(fmt.Sprintf("run-%d", i)) })
 	}
 	g.Wait()
 	for _, err := range errs {
@@ -35,8 +35,8 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// follow starts a run, answers its approval request, and reads it to its end.
-func (w *runsEnv) follow(id string) error {
+// complete starts a run, answers its approval request, and reads it to its end.
+func (w *runsEnv) complete(id string) error {
 	ctx := w.t.Context()
 	if err := w.startNamed(id); err != nil {
 		return err

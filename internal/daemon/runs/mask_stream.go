@@ -34,7 +34,7 @@ func (v *streamMasker) write(e event.Event) []event.Event {
 	if v.mask == nil {
 		return []event.Event{e}
 	}
-	kind, text := piece(e)
+	kind, text := splitDelta(e)
 	if kind == nil {
 		return append(v.flush(), v.masked(e))
 	}
@@ -99,9 +99,9 @@ func completePrefix(text string) int {
 	return i
 }
 
-// piece splits a provisional event into its kind and its text. For all other events, the result
+// splitDelta splits a provisional event into its kind and its text. For all other events, the result
 // kind is nil.
-func piece(e event.Event) (kind event.Event, text string) {
+func splitDelta(e event.Event) (kind event.Event, text string) {
 	switch e := e.(type) {
 	case event.TextDelta:
 		return event.TextDelta{}, e.Text

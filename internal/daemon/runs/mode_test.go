@@ -18,12 +18,12 @@ import (
 func TestResumeKeepsMode(t *testing.T) {
 	for name, s := range map[string]func(w *runsEnv) *strategy.Strategy{
 		"one agent": func(*runsEnv) *strategy.Strategy { return single() },
-		"several":   func(w *runsEnv) *strategy.Strategy { return w.parse(sideBySide) },
+		"several":   func(w *runsEnv) *strategy.Strategy { return w.parse(broadcastStrategy) },
 	} {
 		for moment, change := range map[string]bool{"prepared": false, "runs": true} {
 			for _, start := range []policy.Mode{"", policy.ModeAcceptEdits} {
 				t.Run(fmt.Sprintf("%s, changed when it %s, started in %q", name, moment, start), func(t *testing.T) {
-					w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
+					w := begin(t, map[string]string{"writer": pushScript, "left": pushScript, "right": pushScript})
 					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(start)}}})
 					w.ok(err)
 					set := func() {
@@ -34,13 +34,13 @@ func TestResumeKeepsMode(t *testing.T) {
 						set()
 						w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
 						w.watch(p.Run, 0).event(wire.RunCompleted) // all calls were denied
-						w.ended(p.Run)
+						w.waitEnded(p.Run)
 					} else {
 						w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
-						w.watch(p.Run, 0).question()
+						w.watch(p.Run, 0).approval()
 						set()
 					}
-					w.again()
+					w.restart()
 					made := make(chan string, 8)
 					w.making = func(_ context.Context, n runs.AgentRequest) { made <- n.Spec.Permissions.Mode }
 					w.ok(w.runs.Continue(t.Context(), p.Run, "again", "", ann))
@@ -63,17 +63,17 @@ func TestResumeKeepsMode(t *testing.T) {
 
 // A fork does not inherit the mode of the run.
 func TestForkHasNoMode(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(policy.ModeRestricted)}}})
 	w.ok(err)
 	w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
 	w.watch(p.Run, 0).event(wire.RunCompleted)
-	w.ended(p.Run)
+	w.waitEnded(p.Run)
 	for _, with := range []bool{false, true} {
 		id, err := w.sessions.Fork(t.Context(), p.Run, &session.ForkOptions{Grants: with})
 		w.ok(err)
 		w.ok(w.runs.Continue(t.Context(), id, "again", "", ann))
-		w.ended(id)
+		w.waitEnded(id)
 		m, err := w.sessions.Get(t.Context(), id)
 		w.ok(err)
 		st, err := w.sessions.StateAt(t.Context(), id, m.Head)

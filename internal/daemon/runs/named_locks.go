@@ -44,11 +44,11 @@ func (t *namedLocks) lock(ctx context.Context, name string) (release func(), err
 	}
 }
 
-// turnTime is how long a request waits for a lock.
-const turnTime = 30 * time.Second
+// lockTimeout is how long a request waits for a lock.
+const lockTimeout = 30 * time.Second
 
 // lockForRequest acquires a lock for a request whose client waits for the answer. It gives up after
-// turnTime.
+// lockTimeout.
 func (t *namedLocks) lockForRequest(ctx context.Context, name string) (release func(), err error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
@@ -58,15 +58,15 @@ func (t *namedLocks) lockForRequest(ctx context.Context, name string) (release f
 // withWaitLimit returns a ctx that ends when a request has waited too long for other requests to
 // finish with the store.
 func withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, turnTime, &Error{
+	return context.WithTimeoutCause(ctx, lockTimeout, &Error{
 		Code: wire.CodeUnavailable, Message: "an agent of the run is being created, or the store is slow", Tip: "try again in a few seconds",
 	})
 }
 
-// making returns the name of the lock that is held while an agent of the run is created and while
+// agentLockName returns the name of the lock that is held while an agent of the run is created and while
 // the run's policy is changed. So an agent that is being created misses no change.
-func (x *run) making() string { return "make " + x.id }
+func (x *run) agentLockName() string { return "make " + x.id }
 
-// relayTurn returns the name of the lock that is held while the records of an inactive run are
+// relayLockName returns the name of the lock that is held while the records of an inactive run are
 // relayed, and while the run is started.
-func relayTurn(id string) string { return "relay " + id }
+func relayLockName(id string) string { return "relay " + id }

@@ -15,14 +15,14 @@ import (
 func TestOnAsk(t *testing.T) {
 	for onAsk, end := range map[string]string{"deny": wire.RunCompleted, "fail": wire.RunInterrupted} {
 		t.Run(onAsk, func(t *testing.T) {
-			w := begin(t, map[string]string{"writer": pushing})
+			w := begin(t, map[string]string{"writer": pushScript})
 			p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{
 				Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Unattended: onAsk}},
 			})
 			w.ok(err)
 			w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
 			e := w.watch(p.Run, 0).event(end)
-			w.ended(p.Run)
+			w.waitEnded(p.Run)
 			if ran := w.did(); len(ran) > 0 {
 				t.Errorf("%v ran", ran)
 			}
@@ -35,7 +35,7 @@ func TestOnAsk(t *testing.T) {
 			m, err := w.sessions.Get(t.Context(), p.Run)
 			w.ok(err)
 			w.ok(w.runs.Continue(t.Context(), p.Run, "", "", ann))
-			q := w.watch(p.Run, 0).question()
+			q := w.watch(p.Run, 0).approval()
 			_, err = w.runs.Decide(t.Context(), p.Run, approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "ann", Via: "test"}, q.Digest)
 			w.ok(err)
 			w.watch(p.Run, m.Head).event(wire.RunCompleted)

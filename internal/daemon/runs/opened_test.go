@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// cutOff creates a session with an unfinished turn.
-func (w *runsEnv) cutOff(id, owner string) {
+// createUnfinished creates a session with an unfinished turn.
+func (w *runsEnv) createUnfinished(id, owner string) {
 	w.t.Helper()
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, Owner: owner, CWD: w.cwd})
 	w.ok(err)
@@ -57,7 +57,7 @@ func TestOpenedEvents(t *testing.T) {
 		want      []string
 	}{
 		{"one", "run", single(), []string{"started and opened", "opened run", "step_started run", "turn.opened of run"}},
-		{"several", "run.checker", strategies(t, twoAfterAnother), []string{
+		{"several", "run.checker", parseStrategy(t, twoInSequence), []string{
 			"started ", "step_started run.writer", "session.opened of run.writer", "session_opened run.writer", "turn.opened of run.writer", "step_completed ",
 			"opened run.checker", "step_started run.checker", "turn.closed of run.checker", "session_opened run.checker", "turn.opened of run.checker",
 		}},
@@ -68,7 +68,7 @@ func TestOpenedEvents(t *testing.T) {
 			if owner == tt.cut {
 				owner = ""
 			}
-			w.cutOff(tt.cut, owner)
+			w.createUnfinished(tt.cut, owner)
 			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: tt.strategy, Actor: ann, Spec: runspec.Spec{Cwd: w.cwd}})
 			w.ok(err)
 			sub, err := w.hub.Await(t.Context(), "run")
@@ -93,7 +93,7 @@ func TestOpenedEvents(t *testing.T) {
 				}
 				at += i + 1
 			}
-			w.ended("run")
+			w.waitEnded("run")
 			v := w.watch("run", 0)
 			if e := v.event(wire.RunOpened); e.Session != tt.cut || len(e.Notices) == 0 || !strings.Contains(e.Notices[0], "turn-1") {
 				t.Errorf("%+v", e)
@@ -106,14 +106,14 @@ func TestOpenedEvents(t *testing.T) {
 	}
 }
 
-const twoAfterAnother = `
+const twoInSequence = `
 name: two
 version: "1"
 agents: {writer: {type: llm}, checker: {type: llm}}
 flow: {sequence: [writer, checker]}
 `
 
-func strategies(t *testing.T, text string) *strategy.Strategy {
+func parseStrategy(t *testing.T, text string) *strategy.Strategy {
 	t.Helper()
 	s, err := strategy.Parse("test.yaml", []byte(text))
 	if err != nil {
@@ -137,7 +137,7 @@ func TestRecordedResult(t *testing.T) {
 			start = w.runs.Start
 		}
 		w.ok(start(t.Context(), "run", tt.input, "", ann))
-		w.ended("run")
+		w.waitEnded("run")
 		var last string
 		for r, err := range w.sessions.Records(t.Context(), "run", session.Range{}) {
 			w.ok(err)

@@ -24,16 +24,16 @@ import (
 // [policy.ErrStale] and [policy.ErrInvalid].
 func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor) (version int, err error) {
 	x := r.lookup(id)
-	if x == nil || x.ended() {
+	if x == nil || x.isOver() {
 		return 0, notFound(id)
 	}
 	c.By = by.Name
-	made, err := x.r.turns.lockForRequest(ctx, x.making()) // while the lock is held, no agent is created
+	made, err := x.r.locks.lockForRequest(ctx, x.agentLockName()) // while the lock is held, no agent is created
 	if err != nil {
 		return 0, err
 	}
 	defer made()
-	if x.ended() {
+	if x.isOver() {
 		return 0, notFound(id)
 	}
 	members := x.existingAgents()
@@ -44,7 +44,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		return 0, err
 	}
 	if x.shared != nil {
-		x.startMode(c.Mode)
+		x.setStartMode(c.Mode)
 		return x.changeShared(ctx, members, c)
 	}
 	if len(members) == 0 {
@@ -67,14 +67,14 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if c.Revoke != "" && len(members) > 0 {
 		return version, nil
 	}
-	x.startMode(c.Mode)
+	x.setStartMode(c.Mode)
 	c.IfVersion = nil
 	return version, x.applyToAgents(ctx, c)
 }
 
-// startMode sets the mode that the start of a prepared run will record.
-func (x *run) startMode(m policy.Mode) {
-	if m == "" || x.recorded() {
+// setStartMode sets the mode that the start of a prepared run will record.
+func (x *run) setStartMode(m policy.Mode) {
+	if m == "" || x.startRecorded() {
 		return
 	}
 	x.mu.Lock()
@@ -94,7 +94,7 @@ func (x *run) changeShared(ctx context.Context, members []*runAgent, c policy.Ch
 	for _, m := range members {
 		m.recordPolicy(ctx, done)
 	}
-	if len(members) > 0 || !x.recorded() {
+	if len(members) > 0 || !x.startRecorded() {
 		return done.Version, nil
 	}
 	chain, err := x.shared.Chain(toolOf(c)) // no agent emits the change
@@ -125,13 +125,13 @@ func targets(members []*runAgent, grant string) []*runAgent {
 // applyToAgents applies a change to those agents that do not exist at the moment. It is recorded in
 // the sessions of the agents that have worked before, and in the run's log for the other agents.
 func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
-	if soleAgent(x.strategy) != "" || !x.recorded() { // the only agent has it, or start will record it
+	if soleAgent(x.strategy) != "" || !x.startRecorded() { // the only agent has it, or start will record it
 		if len(x.existingAgents()) == 0 {
 			x.changes = append(x.changes, c)
 		}
 		return nil
 	}
-	fresh, err := x.inform(ctx, c)
+	fresh, err := x.recordInSessions(ctx, c)
 	if err != nil || !fresh {
 		return err
 	}
@@ -148,16 +148,16 @@ func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
 	return err
 }
 
-// recorded reports whether the start of the segment is recorded.
-func (x *run) recorded() bool {
+// startRecorded reports whether the start of the segment is recorded.
+func (x *run) startRecorded() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return !x.startedAt.IsZero()
 }
 
-// inform records a change in the sessions of those agents that have worked before but do not exist
+// recordInSessions records a change in the sessions of those agents that have worked before but do not exist
 // at the moment. It returns true if some agents have not worked yet.
-func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
+func (x *run) recordInSessions(ctx context.Context, c policy.Change) (fresh bool, err error) {
 	current := x.existingAgents()
 	for _, a := range x.strategy.Agents {
 		if a.Type == strategy.User || slices.ContainsFunc(current, func(m *runAgent) bool { return m.spec.Name == a.Name }) {
@@ -208,7 +208,7 @@ func (x *run) applyEarlyChanges(ctx context.Context) ([]policy.Change, error) {
 		return nil, nil
 	}
 	for _, c := range x.changes {
-		if _, err := x.inform(ctx, c); err != nil {
+		if _, err := x.recordInSessions(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -244,7 +244,7 @@ func toolOf(c policy.Change) string {
 	return ""
 }
 
-func (x *run) ended() bool {
+func (x *run) isOver() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.state == endRecorded || x.state == preparing
@@ -256,7 +256,7 @@ func (x *run) existingAgents() []*runAgent {
 	defer x.mu.Unlock()
 	var list []*runAgent
 	for _, a := range x.strategy.Agents {
-		if m := x.members[a.Name]; m != nil {
+		if m := x.agents[a.Name]; m != nil {
 			list = append(list, m)
 		}
 	}

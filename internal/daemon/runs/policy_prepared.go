@@ -85,7 +85,7 @@ func (r *Runs) PreparedChain(ctx context.Context, id, tool string) (policy.Chain
 	if x == nil {
 		return policy.Chain{}, notFound(id)
 	}
-	made, err := x.r.turns.lockForRequest(ctx, x.making())
+	made, err := x.r.locks.lockForRequest(ctx, x.agentLockName())
 	if err != nil {
 		return policy.Chain{}, err
 	}

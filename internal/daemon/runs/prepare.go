@@ -48,9 +48,9 @@ type Prepared struct {
 func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error) {
 	x, err := r.prepare(ctx, o)
 	if err != nil {
-		return nil, fail(wire.CodePrepareFailed, err)
+		return nil, withCode(wire.CodePrepareFailed, err)
 	}
-	p := &Prepared{Run: x.id, Exists: x.past != nil, Strategy: x.described()}
+	p := &Prepared{Run: x.id, Exists: x.past != nil, Strategy: x.strategyInfo()}
 	if x.past != nil {
 		p.Status = x.past.status
 	}
@@ -64,7 +64,7 @@ func (r *Runs) Running(id string) *Prepared {
 	if x == nil || !x.running() {
 		return nil
 	}
-	return &Prepared{Run: id, Exists: true, Strategy: x.described(), Status: api.StatusRunning}
+	return &Prepared{Run: id, Exists: true, Strategy: x.strategyInfo(), Status: api.StatusRunning}
 }
 
 func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
@@ -79,13 +79,13 @@ func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 	} else if err := session.CheckID(o.Run); err != nil {
 		return nil, err
 	}
-	r.settle(ctx, o.Run)
+	r.waitEnded(ctx, o.Run)
 	x := newRun(r, o.Run)
-	if err := r.claim(x); err != nil {
+	if err := r.reserve(x); err != nil {
 		return nil, err
 	}
-	if err := x.describe(ctx, o); err != nil {
-		x.drop()
+	if err := x.completeFromRecords(ctx, o); err != nil {
+		x.dropPrepared()
 		return nil, err
 	}
 	x.mu.Lock()
@@ -97,9 +97,9 @@ func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 	return x, nil
 }
 
-// claim reserves the id for a run before any lookup: of two callers that prepare the same run, one
+// reserve reserves the id for a run before any lookup: of two callers that prepare the same run, one
 // fails.
-func (r *Runs) claim(x *run) error {
+func (r *Runs) reserve(x *run) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch there := r.live[x.id]; {
@@ -116,8 +116,8 @@ func (r *Runs) claim(x *run) error {
 	return nil
 }
 
-// describe completes a run from its records.
-func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
+// completeFromRecords completes a run from its records.
+func (x *run) completeFromRecords(ctx context.Context, o PrepareOptions) (err error) {
 	defer x.r.recoverPanic(x.id, &err)
 	meta, err := x.r.o.Sessions.Get(ctx, x.id)
 	if errors.Is(err, session.ErrNotFound) {
@@ -161,7 +161,7 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 			return err
 		}
 	}
-	if err := x.withoutSecrets(s); err != nil {
+	if err := x.maskSpec(s); err != nil {
 		return err
 	}
 	if o.Environ != nil {

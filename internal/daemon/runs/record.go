@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 )
 
-// patience is the time limit of an append that must be made even if its context has ended. It is
+// appendTimeout is the time limit of an append that must be made even if its context has ended. It is
 // longer than the time that the daemon waits for an unavailable store.
-const patience = time.Hour
+const appendTimeout = time.Hour
 
 // append calls [runlog.Append] with a context that does not end with ctx.
 func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), appendTimeout)
 	defer stop()
 	return runlog.Append(ctx, r.o.Sessions, id, e, from...)
 }

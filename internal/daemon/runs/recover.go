@@ -22,7 +22,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 		return nil, err
 	}
 	for _, m := range left {
-		held, err := r.adopt(ctx, m)
+		held, err := r.markIfLost(ctx, m)
 		switch {
 		case err != nil: // the other runs can still be resumed
 			r.o.Log.Error("cannot mark a run as interrupted", slog.String("run", m.ID), slog.Any("error", err))
@@ -60,10 +60,10 @@ func (r *Runs) sessionsWith(ctx context.Context, s api.RunStatus) ([]session.Met
 
 const lostMessage = "the daemon stopped during the run"
 
-// adopt marks a run as interrupted if its recorded status is running but no process runs it: its
+// markIfLost marks a run as interrupted if its recorded status is running but no process runs it: its
 // daemon stopped, or could not record the end. If a process holds the lease, adopt returns that
 // lease and does nothing.
-func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
+func (r *Runs) markIfLost(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
 	if held, err = r.o.Sessions.Lease(ctx, m.ID); err != nil || held != nil {
 		return held, err
 	}
@@ -119,7 +119,7 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
 	m, err := r.o.Sessions.Get(ctx, id)
 	if err == nil && api.RunStatus(m.Run) == api.StatusRunning {
-		if _, err := r.adopt(ctx, m); err != nil {
+		if _, err := r.markIfLost(ctx, m); err != nil {
 			return err
 		}
 		m, err = r.o.Sessions.Get(ctx, id)
@@ -134,7 +134,7 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 		Event: wire.RunCancelled, Status: api.StatusCancelled, Code: wire.CodeCancelled, Message: "Run was cancelled",
 		By: by.Name, Via: by.Via, RequestID: requestID,
 	}
-	if last, err := r.tail(ctx, m); err == nil && last != nil {
+	if last, err := r.latestEvent(ctx, m); err == nil && last != nil {
 		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
 	}
 	if _, err := r.append(ctx, id, e, api.StatusInterrupted); errors.Is(err, runlog.ErrChanged) {
@@ -197,15 +197,15 @@ func (r *Runs) Drain(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		r.cut(ended)
+		r.interruptWorking(ended)
 	}
 	r.stop()
 	<-ended
 	return nil
 }
 
-// waits reports whether a run waits for an answer.
-func (x *run) waits() bool {
+// isWaiting reports whether a run waits for an answer.
+func (x *run) isWaiting() bool {
 	for _, m := range x.existingAgents() {
 		if len(m.agent.Snapshot().Approvals) > 0 {
 			return true
@@ -213,14 +213,14 @@ func (x *run) waits() bool {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.leaving || len(x.questions)+len(x.inputs) > 0
+	return x.leaving || len(x.approvals)+len(x.inputs) > 0
 }
 
-// cut interrupts the runs that are working. Runs that wait for answers end without it, and their
+// interruptWorking interrupts the runs that are working. Runs that wait for answers end without it, and their
 // requests stay open.
-func (r *Runs) cut(ended <-chan struct{}) {
-	for _, x := range r.running() {
-		if !x.waits() {
+func (r *Runs) interruptWorking(ended <-chan struct{}) {
+	for _, x := range r.activeRuns() {
+		if !x.isWaiting() {
 			x.mu.Lock()
 			if x.cancel != nil {
 				x.cancel(errDraining)
@@ -228,7 +228,7 @@ func (r *Runs) cut(ended <-chan struct{}) {
 			x.mu.Unlock()
 		}
 	}
-	leaving := time.NewTimer(settling)
+	leaving := time.NewTimer(applyTimeout)
 	defer leaving.Stop()
 	select {
 	case <-ended:

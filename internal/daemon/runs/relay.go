@@ -32,7 +32,7 @@ type relayLog struct {
 	recorded map[string]int64 // key: a session; value: the last record that the run's log refers to; only work uses it
 
 	mu          sync.Mutex
-	queue       []relayed
+	queue       []relayEntry
 	settled     sync.Cond // the queue is empty and none of its entries is being processed
 	working     bool
 	names       map[string]string // of sub-agents, by session
@@ -40,18 +40,18 @@ type relayLog struct {
 	unconfirmed bool              // set if it is unknown whether the last append succeeded; only work uses this field
 }
 
-// relayed is a delta. Without a delta, it is a notice that a session has new records up to a seq; 0
+// relayEntry is a delta. Without a delta, it is a notice that a session has new records up to a seq; 0
 // means all records.
-type relayed struct {
+type relayEntry struct {
 	session string
 	to      int64
 	agent   string
 	delta   event.Event
 }
 
-// relayQueue is the maximum number of waiting deltas. Deltas beyond that are dropped; dropping
+// maxRelayQueue is the maximum number of waiting deltas. Deltas beyond that are dropped; dropping
 // deltas is allowed.
-const relayQueue = 4096
+const maxRelayQueue = 4096
 
 func newRelay(x *run) *relayLog {
 	l := &relayLog{x: x, quit: make(chan struct{}), done: make(chan struct{}), wakeCh: make(chan struct{}, 1), recorded: map[string]int64{}, names: map[string]string{}, failed: map[string]error{}}
@@ -92,7 +92,7 @@ func (l *relayLog) notify(session string, to int64) {
 		}
 		return
 	}
-	l.add(relayed{session: session, to: to})
+	l.add(relayEntry{session: session, to: to})
 }
 
 // notifySubagent notifies the relay that the session of a sub-agent has new records. The parameter
@@ -126,8 +126,8 @@ func (x *run) subagentRelay() *relayLog {
 	return x.subagents
 }
 
-// relaying returns the relay of the run, or nil.
-func (x *run) relaying() *relayLog {
+// currentRelay returns the relay of the run, or nil.
+func (x *run) currentRelay() *relayLog {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return cmp.Or(x.relay, x.subagents)
@@ -136,12 +136,12 @@ func (x *run) relaying() *relayLog {
 func (l *relayLog) publish(m *runAgent, e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) < relayQueue {
-		l.add(relayed{session: m.session, agent: m.spec.Name, delta: e})
+	if len(l.queue) < maxRelayQueue {
+		l.add(relayEntry{session: m.session, agent: m.spec.Name, delta: e})
 	}
 }
 
-func (l *relayLog) add(r relayed) {
+func (l *relayLog) add(r relayEntry) {
 	l.queue = append(l.queue, r)
 	select {
 	case l.wakeCh <- struct{}{}:
@@ -261,7 +261,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 		if ending == nil {
 			return err
 		}
-		again := time.NewTimer(settling) // a run that could not be started does not close done
+		again := time.NewTimer(applyTimeout) // a run that could not be started does not close done
 		select {
 		case <-ending.done:
 		case <-again.C:
@@ -276,7 +276,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 // relayNow relays the new records of a session to the run's log. If the run is about to end and
 // relays no more records, relayNow returns that run.
 func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err error) {
-	relayed, err := r.turns.lock(ctx, relayTurn(owner))
+	relayed, err := r.locks.lock(ctx, relayLockName(owner))
 	if err != nil {
 		return nil, err
 	}
@@ -347,18 +347,18 @@ func (l *relayLog) agentOf(ctx context.Context, id string) (string, error) {
 	return l.x.r.nameOf(ctx, l.x.id, id)
 }
 
-// settle waits until the run's log has all records of the agents.
-func (l *relayLog) settle(context.Context) error {
+// waitComplete waits until the run's log has all records of the agents.
+func (l *relayLog) waitComplete(context.Context) error {
 	for _, m := range l.x.existingAgents() {
 		l.notify(m.session, 0)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id := range l.failed {
-		l.add(relayed{session: id})
+		l.add(relayEntry{session: id})
 	}
 	for id := range l.names {
-		l.add(relayed{session: id})
+		l.add(relayEntry{session: id})
 	}
 	for len(l.queue) > 0 || l.working {
 		l.settled.Wait()
@@ -373,7 +373,7 @@ func (l *relayLog) close(sessions []string) error {
 	}
 	l.mu.Lock()
 	for id := range l.names {
-		l.add(relayed{session: id})
+		l.add(relayEntry{session: id})
 	}
 	l.mu.Unlock()
 	close(l.quit)

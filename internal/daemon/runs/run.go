@@ -52,10 +52,10 @@ type run struct {
 	stopped   *stopRequest
 	leaving   bool // the run ends while an approval request is open
 	closed    bool // the run no longer relays records to its log
-	members   map[string]*runAgent
-	questions map[string]*question
-	inputs    map[string]*input
-	asking    []*input // being recorded
+	agents    map[string]*runAgent
+	approvals map[string]*pendingApproval
+	inputs    map[string]*inputRequest
+	asking    []*inputRequest // being recorded
 	steering  []string
 	changes   []policy.Change // changes for the agents that have not worked yet
 }
@@ -75,8 +75,8 @@ var (
 func newRun(r *Runs, id string) *run {
 	return &run{
 		r: r, id: id, done: make(chan struct{}),
-		members: map[string]*runAgent{}, questions: map[string]*question{},
-		inputs: map[string]*input{},
+		agents: map[string]*runAgent{}, approvals: map[string]*pendingApproval{},
+		inputs: map[string]*inputRequest{},
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package runs runs strategies for many clients.
 //
 //	prepare ─► start ─► flow ─► step ─► agent of a session ─┐
-//	             │                        ▲   questions     │ records ─► log ─► feed
+//	             │                        ▲   approvals     │ records ─► log ─► feed
 //	             └── run.event records    └── answers ◄─────┘
 //	                 (compare and set)
 //
@@ -113,7 +113,7 @@ type Runs struct {
 	leave    chan struct{} // closed when runs must end and leave approval requests open
 	wg       sync.WaitGroup
 
-	turns namedLocks
+	locks namedLocks
 }
 
 // Limits on memory.
@@ -157,7 +157,7 @@ func (r *Runs) forget(x *run) {
 	}
 }
 
-// storeReason stores why a run ended if its end could not be recorded. Clients and [Runs.adopt] get
+// storeReason stores why a run ended if its end could not be recorded. Clients and [Runs.markIfLost] get
 // the reason from [Runs.lostReason].
 func (r *Runs) storeReason(id, why string) {
 	r.mu.Lock()

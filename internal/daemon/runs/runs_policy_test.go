@@ -19,8 +19,8 @@ steps:
   - tool_uses: [{id: u2, tool: Bash, input: {command: git push}}]
   - text: done
 `})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	version, err := w.runs.Change(t.Context(), id, policy.Change{Patch: &policy.Patch{Mode: "read", Deny: []string{"secret/**"}}}, ann)
 	w.ok(err)
 	e := v.event(wire.RunPolicy)
@@ -53,8 +53,8 @@ steps:
   - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
   - text: done
 `})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	_, err := sessionpolicy.Change(t.Context(), w.sessions, id, func(g *policy.Guards) (policy.Change, error) { // by another program
 		return g.Check(policy.Change{Grant: &policy.Grant{ID: "g1", Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git pull", Cwd: "/"}})
 	})
@@ -82,7 +82,7 @@ steps:
 
 // A change before the start applies from the first decision on.
 func TestPolicyBeforeStart(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	id := w.prepare(single())
 	_, err := w.runs.Change(t.Context(), id, policy.Change{Mode: policy.ModeDontAsk}, ann)
 	w.ok(err)

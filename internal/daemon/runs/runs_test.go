@@ -20,15 +20,15 @@ import (
 )
 
 func TestRun(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
-	id, v := w.begun(single(), "go")
+	w := begin(t, map[string]string{"writer": pushScript})
+	id, v := w.prepareAndStart(single(), "go")
 	if e := v.event(wire.RunStarted); e.RequestID != "r1" || e.By != "ann" || e.Segment != 1 || e.Strategy.SoleAgent != "writer" || e.Input != "go" {
 		t.Errorf("started %+v", e)
 	}
 	if e := v.event(wire.RunStepStarted); e.Agent != "writer" || e.Input != "go" {
 		t.Errorf("step started %+v", e)
 	}
-	q := v.question()
+	q := v.approval()
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
 	if info.Status != api.StatusWaiting || info.Approvals != 1 || info.StrategyName != "writer" {
@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	if e.RequestID != "r1" || e.Usage == nil || e.Usage.Total() == 0 {
 		t.Errorf("completed %+v", e)
 	}
-	w.ended(id)
+	w.waitEnded(id)
 	if got := w.did(); !slices.Equal(got, []string{"git push"}) {
 		t.Errorf("ran %v", got)
 	}
@@ -65,20 +65,20 @@ func TestRun(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	ctx := t.Context()
-	w.code(w.runs.Start(ctx, "nobody", "", "", ann), wire.CodeStartFailed)
-	w.code(w.runs.Continue(ctx, "nobody", "x", "", ann), wire.CodeContinueFailed)
-	w.code(w.runs.Stop(ctx, "nobody", "", ann), wire.CodeRunNotFound)
-	w.code(w.runs.Steer(ctx, "nobody", "x", "", ann), wire.CodeRunNotSteerable)
-	w.code(w.runs.Input(ctx, "nobody", "a", "", "x", ann), wire.CodeNoPendingInput)
+	w.wantCode(w.runs.Start(ctx, "nobody", "", "", ann), wire.CodeStartFailed)
+	w.wantCode(w.runs.Continue(ctx, "nobody", "x", "", ann), wire.CodeContinueFailed)
+	w.wantCode(w.runs.Stop(ctx, "nobody", "", ann), wire.CodeRunNotFound)
+	w.wantCode(w.runs.Steer(ctx, "nobody", "x", "", ann), wire.CodeRunNotSteerable)
+	w.wantCode(w.runs.Input(ctx, "nobody", "a", "", "x", ann), wire.CodeNoPendingInput)
 	_, err := w.runs.Change(ctx, "nobody", policy.Change{Mode: policy.ModePlan}, ann)
-	w.code(err, wire.CodeRunNotFound)
+	w.wantCode(err, wire.CodeRunNotFound)
 	if err.Error() != "No active run found for runId nobody" {
 		t.Error(err)
 	}
 	_, err = w.runs.Get(ctx, "nobody")
-	w.code(err, wire.CodeRunNotFound)
+	w.wantCode(err, wire.CodeRunNotFound)
 	if _, err := w.runs.Decide(ctx, "nobody", approval.Answer{RequestID: "q", Decision: approval.Allow}, ""); !errors.Is(err, approval.ErrNoRequest) {
 		t.Error(err)
 	}
@@ -86,24 +86,24 @@ func TestErrors(t *testing.T) {
 		{}, {Run: "../x", Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}}, {Run: "unknown"}, {Strategy: single()},
 	} {
 		_, err := w.runs.Prepare(ctx, o)
-		w.code(err, wire.CodePrepareFailed)
+		w.wantCode(err, wire.CodePrepareFailed)
 	}
 
 	id := w.prepare(single())
-	w.code(w.runs.Continue(ctx, id, "x", "", ann), wire.CodeContinueFailed)
+	w.wantCode(w.runs.Continue(ctx, id, "x", "", ann), wire.CodeContinueFailed)
 	_, err = w.runs.Prepare(ctx, runs.PrepareOptions{Run: id, Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}})
-	w.code(err, wire.CodePrepareFailed)
+	w.wantCode(err, wire.CodePrepareFailed)
 	w.ok(w.runs.Start(ctx, id, "go", "", ann))
-	w.code(w.runs.Start(ctx, id, "go", "", ann), wire.CodeStartFailed)
+	w.wantCode(w.runs.Start(ctx, id, "go", "", ann), wire.CodeStartFailed)
 	_, err = w.runs.Prepare(ctx, runs.PrepareOptions{Run: id, Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}})
-	w.code(err, wire.CodePrepareFailed)
+	w.wantCode(err, wire.CodePrepareFailed)
 	w.ok(w.runs.Stop(ctx, id, "", ann))
-	w.code(w.runs.Stop(ctx, id, "", ann), wire.CodeRunNotFound)
+	w.wantCode(w.runs.Stop(ctx, id, "", ann), wire.CodeRunNotFound)
 }
 
 // A run that was prepared and never started leaves nothing in the store.
 func TestPreparedRunLeavesNothing(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	id := w.prepare(single())
 	info, err := w.runs.Get(t.Context(), id)
 	if err != nil || info.Status != api.StatusPending {
@@ -121,7 +121,7 @@ func TestPreparedRunLeavesNothing(t *testing.T) {
 
 // Of two concurrent preparations of the same new run, one succeeds; generated ids differ.
 func TestPrepareRace(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	var g sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
@@ -135,7 +135,7 @@ func TestPrepareRace(t *testing.T) {
 		if err == nil {
 			good++
 		} else {
-			w.code(err, wire.CodePrepareFailed)
+			w.wantCode(err, wire.CodePrepareFailed)
 		}
 	}
 	if good != 1 {
@@ -154,8 +154,8 @@ steps:
 `})
 	started := make(chan struct{})
 	w.during = func(string) { close(started) }
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	_, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), "")
 	w.ok(err)
 	<-started
@@ -163,16 +163,16 @@ steps:
 	if e := v.event(wire.RunCancelled); e.By != "bob" || e.RequestID != "r9" || e.Code != wire.CodeCancelled {
 		t.Errorf("%+v", e)
 	}
-	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusCancelled}) {
+	if got := w.recordedEnds(id); !slices.Equal(got, []api.RunStatus{api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 }
 
 // Stopping a run that waits for approval closes its request.
 func TestStopWhileWaiting(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	w := begin(t, map[string]string{"writer": pushScript})
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
 	if a := v.answer(); a.Decision != approval.Deny {
 		t.Errorf("%+v", a)
@@ -196,8 +196,8 @@ func TestStopRace(t *testing.T) {
 			g.Go(func() { _ = w.runs.Stop(t.Context(), id, "", ann) })
 		}
 		g.Wait()
-		w.ended(id)
-		if got := w.terminal(id); len(got) != 1 {
+		w.waitEnded(id)
+		if got := w.recordedEnds(id); len(got) != 1 {
 			t.Fatalf("ends %v", got)
 		}
 	}
@@ -205,9 +205,9 @@ func TestStopRace(t *testing.T) {
 
 // The first answer wins; repeating it succeeds; a different later answer returns the winner.
 func TestDecideRace(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	w := begin(t, map[string]string{"writer": pushScript})
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	var g sync.WaitGroup
 	errs := make([]error, 10)
 	for i := range errs {
@@ -241,9 +241,9 @@ func TestDecideRace(t *testing.T) {
 
 // An answer with the digest of another request is rejected.
 func TestDigest(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	w := begin(t, map[string]string{"writer": pushScript})
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	for _, run := range []string{id, ""} {
 		if _, err := w.runs.Decide(t.Context(), run, decision(q, approval.Allow), "beef"); !errors.Is(err, approval.ErrInvalid) {
 			t.Error(err)
@@ -260,10 +260,10 @@ func TestDigest(t *testing.T) {
 // before the run is continued, and the call then runs once.
 func TestInterrupted(t *testing.T) {
 	for _, answered := range []bool{false, true} {
-		w := begin(t, map[string]string{"writer": pushing})
-		id, v := w.begun(single(), "go")
-		q := v.question()
-		w.again()
+		w := begin(t, map[string]string{"writer": pushScript})
+		id, v := w.prepareAndStart(single(), "go")
+		q := v.approval()
+		w.restart()
 		info, err := w.runs.Get(t.Context(), id)
 		w.ok(err)
 		if info.Status != api.StatusInterrupted || info.Approvals != 1 || info.Error == nil || info.Error.Code != string(wire.CodeInterrupted) {
@@ -290,11 +290,11 @@ func TestInterrupted(t *testing.T) {
 
 // With Resume, a daemon resumes interrupted runs by itself.
 func TestResume(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	w := begin(t, map[string]string{"writer": pushScript})
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	w.resume = true
-	w.again()
+	w.restart()
 	v = w.watch(id, 0)
 	_, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), "")
 	w.ok(err)
@@ -302,10 +302,10 @@ func TestResume(t *testing.T) {
 }
 
 func TestStopInterrupted(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
-	id, v := w.begun(single(), "go")
-	v.question()
-	w.again()
+	w := begin(t, map[string]string{"writer": pushScript})
+	id, v := w.prepareAndStart(single(), "go")
+	v.approval()
+	w.restart()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
 	info, err := w.runs.Get(t.Context(), id)
 	if err != nil || info.Status != api.StatusCancelled || info.Approvals != 0 {
@@ -313,7 +313,7 @@ func TestStopInterrupted(t *testing.T) {
 	}
 }
 
-const reviewing = `
+const reviewStrategy = `
 name: review
 version: "1"
 agents:
@@ -329,9 +329,9 @@ flow:
 func TestSeveralAgents(t *testing.T) {
 	w := begin(t, map[string]string{
 		"writer":  "steps: [{text: a draft}]",
-		"checker": pushing,
+		"checker": pushScript,
 	})
-	id, v := w.begun(w.parse(reviewing), "write")
+	id, v := w.prepareAndStart(w.parse(reviewStrategy), "write")
 	first := v.until("the writer's answer", func(r feed.Record) bool {
 		return r.Kind == session.KindItem && strings.Contains(string(r.Payload), "a draft")
 	})
@@ -342,20 +342,20 @@ func TestSeveralAgents(t *testing.T) {
 	if asked.Text != "good enough?" || asked.Agent != "person" {
 		t.Errorf("%+v", asked)
 	}
-	w.again()
+	w.restart()
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
-	w.code(w.runs.Input(t.Context(), id, "writer", "", "yes", ann), wire.CodeNoPendingInput)
+	w.wantCode(w.runs.Input(t.Context(), id, "writer", "", "yes", ann), wire.CodeNoPendingInput)
 	for w.runs.Input(t.Context(), id, "person", asked.InputID, "yes, check it", ann) != nil { // it is asked again shortly
 		if t.Context().Err() != nil {
 			t.Fatal("no request for input")
 		}
 	}
 	v = w.watch(id, 0)
-	q := v.question()
+	q := v.approval()
 	if q.Agent != "checker" || q.Session != id || q.Asker != id+".checker" {
 		t.Errorf("%+v", q)
 	}
-	w.again()
+	w.restart()
 	follower := w.watch(id, feed.FromEnd)
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); err != nil {
 		t.Fatal(err)
@@ -386,7 +386,7 @@ func TestSeveralAgents(t *testing.T) {
 func TestFirstInput(t *testing.T) {
 	w := begin(t, map[string]string{"echo": "steps: [{expect: {user: go}, text: done}]"})
 	s := w.parse("name: chat\nversion: \"1\"\nagents: {me: {type: user}, echo: {type: llm}}\nflow: {sequence: [me, echo]}\n")
-	_, v := w.begun(s, "go")
+	_, v := w.prepareAndStart(s, "go")
 	if e := v.event(wire.RunCompleted); e.Text != "done" {
 		t.Errorf("%+v", e)
 	}
@@ -404,8 +404,8 @@ steps:
   - expect: {user: user_steering}
     text: heeded
 `})
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	w.ok(w.runs.Steer(t.Context(), id, "be quick", "r5", ann))
 	if e := v.event(wire.RunSteered); e.Text != "be quick" || e.RequestID != "r5" {
 		t.Errorf("%+v", e)
@@ -419,20 +419,20 @@ steps:
 
 func TestFailure(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{error: {kind: auth, message: no key}}]"})
-	id, v := w.begun(single(), "go")
+	id, v := w.prepareAndStart(single(), "go")
 	if e := v.event(wire.RunFailed); e.Code != wire.CodeExecution || !strings.Contains(e.Message, "no key") || !strings.Contains(e.Message, "writer") {
 		t.Errorf("%+v", e)
 	}
-	w.ended(id)
+	w.waitEnded(id)
 	bad := w.prepare(strategy.Single(strategy.Agent{Name: "other", Type: strategy.LLM}))
-	w.code(w.runs.Start(t.Context(), bad, "go", "", ann), wire.CodeStartFailed)
+	w.wantCode(w.runs.Start(t.Context(), bad, "go", "", ann), wire.CodeStartFailed)
 }
 
 func TestLimit(t *testing.T) {
-	w := begin(t, map[string]string{"writer": pushing})
+	w := begin(t, map[string]string{"writer": pushScript})
 	w.limit = 1
-	w.again()
-	_, v := w.begun(single(), "go")
-	v.question()
-	w.code(w.runs.Start(t.Context(), w.prepare(single()), "go", "", ann), wire.CodeStartFailed)
+	w.restart()
+	_, v := w.prepareAndStart(single(), "go")
+	v.approval()
+	w.wantCode(w.runs.Start(t.Context(), w.prepare(single()), "go", "", ann), wire.CodeStartFailed)
 }

@@ -32,7 +32,7 @@ func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 		}
 		o.Run = m.ID
 	case s.Continue:
-		newest, err := r.newest(ctx, &o.Spec)
+		newest, err := r.newestSession(ctx, &o.Spec)
 		if err != nil {
 			return err
 		}
@@ -52,8 +52,8 @@ func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	return nil
 }
 
-// newest returns the newest session in the folder or workspace that the spec names.
-func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
+// newestSession returns the newest session in the folder or workspace that the spec names.
+func (r *Runs) newestSession(ctx context.Context, s *runspec.Spec) (string, error) {
 	in := ""
 	if s.Workspace == "" {
 		id, _, err := project.ID(s.Cwd)
@@ -79,9 +79,9 @@ func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
 	}
 }
 
-// onRecord returns the spec in the form in which the start of the run records it. That record has
+// recordedSpec returns the spec in the form in which the start of the run records it. That record has
 // separate fields for the prompt and the strategy.
-func (x *run) onRecord() *runspec.Spec {
+func (x *run) recordedSpec() *runspec.Spec {
 	s := x.opt.Spec
 	s.Prompt, s.Strategy, s.StrategyPath = "", nil, ""
 	return &s
@@ -101,9 +101,9 @@ func (p *runHistory) spec() runspec.Spec {
 	return s
 }
 
-// withoutSecrets masks the texts of the spec. If masking would break the spec, withoutSecrets
+// maskSpec masks the texts of the spec. If masking would break the spec, maskSpec
 // returns an error.
-func (x *run) withoutSecrets(s *runspec.Spec) error {
+func (x *run) maskSpec(s *runspec.Spec) error {
 	err := s.MaskSecrets(func(text string) string {
 		masked, _ := x.mask.Text(text)
 		return masked

@@ -22,14 +22,14 @@ func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor)
 	if x == nil {
 		return refuse(wire.CodeStartFailed, "No prepared run found for runId %s", id)
 	}
-	return fail(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
+	return withCode(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
 }
 
 // Continue continues a run that has ended. It continues with an input or, if the run was
 // interrupted, with the unfinished work. The run need not be prepared. The error is
 // CONTINUE_FAILED.
 func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
-	r.settle(ctx, id)
+	r.waitEnded(ctx, id)
 	x := r.lookup(id)
 	if x == nil {
 		if _, err := r.o.Sessions.Get(ctx, id); errors.Is(err, session.ErrNotFound) {
@@ -37,11 +37,11 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 		}
 		var err error
 		if x, err = r.prepare(ctx, PrepareOptions{Run: id, Actor: by, same: true}); err != nil {
-			return fail(wire.CodeContinueFailed, err)
+			return withCode(wire.CodeContinueFailed, err)
 		}
-		defer x.drop() // drops the run unless it was started meanwhile
+		defer x.dropPrepared() // drops the run unless it was started meanwhile
 	}
-	return fail(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
+	return withCode(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
 }
 
 func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) error {
@@ -83,22 +83,22 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 	}
 	e := wire.RunEvent{
 		Event: wire.RunStarted, Status: api.StatusRunning, By: by.Name, Via: by.Via, RequestID: requestID,
-		Strategy: &x.info, Spec: x.onRecord(), Input: input,
+		Strategy: &x.info, Spec: x.recordedSpec(), Input: input,
 	}
-	from := x.begin(&e)
+	from := x.completeStart(&e)
 	if err := x.open(ctx, by, &e); err != nil {
 		return errors.Join(err, x.release())
 	}
-	if err := x.record(ctx, e, from); err != nil {
+	if err := x.recordStart(ctx, e, from); err != nil {
 		return errors.Join(err, x.release())
 	}
 	x.launch(e.Input)
 	return nil
 }
 
-// record records the start and the policy changes that precede it.
-func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.RunStatus) error {
-	made, err := x.r.turns.lock(ctx, x.making())
+// recordStart records the start and the policy changes that precede it.
+func (x *run) recordStart(ctx context.Context, e wire.RunEvent, from []api.RunStatus) error {
+	made, err := x.r.locks.lock(ctx, x.agentLockName())
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.RunStatus)
 	return nil
 }
 
-// begin completes the start of a segment with data from the run's history. It returns the recorded
+// completeStart completes the start of a segment with data from the run's history. It returns the recorded
 // statuses from which the segment may start.
-func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
+func (x *run) completeStart(e *wire.RunEvent) (from []api.RunStatus) {
 	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
 	if p := x.past; p != nil {
 		from = []api.RunStatus{p.status}
@@ -141,7 +141,7 @@ func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
 
 // refresh reads the records again, because the run may have been prepared long ago.
 func (x *run) refresh(ctx context.Context) error {
-	relayed, err := x.r.turns.lockForRequest(ctx, relayTurn(x.id))
+	relayed, err := x.r.locks.lockForRequest(ctx, relayLockName(x.id))
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (x *run) refresh(ctx context.Context) error {
 		return err
 	}
 	if api.RunStatus(m.Run) == api.StatusRunning {
-		held, err := x.r.adopt(ctx, m)
+		held, err := x.r.markIfLost(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -227,8 +227,8 @@ func (x *run) undoStart() {
 	x.r.wg.Done()
 }
 
-// drop forgets a run that is only prepared. It reports whether the run was only prepared.
-func (x *run) drop() bool {
+// dropPrepared forgets a run that is only prepared. It reports whether the run was only prepared.
+func (x *run) dropPrepared() bool {
 	x.mu.Lock()
 	is := x.state == preparing || x.state == prepared
 	if is {
@@ -275,7 +275,7 @@ func (x *run) flow(ctx context.Context, input string) (out strategy.Output, err 
 // event of the opening becomes part of the start record.
 func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 	if name := soleAgent(x.strategy); name != "" {
-		m, err := x.member(ctx, name)
+		m, err := x.ensureAgent(ctx, name)
 		if err != nil {
 			return err
 		}

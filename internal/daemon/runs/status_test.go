@@ -25,15 +25,15 @@ func (w *runsEnv) statusOf(in *runs.Runs, id string) runs.RunStatus {
 // A run is waiting while one of its agents waits for approval or for input, also as seen by another
 // daemon. A run whose daemon has ended is never waiting.
 func TestStatusOf(t *testing.T) {
-	for name, s := range map[string]*strategy.Strategy{"a sub-agent asks": single(), "an agent of several asks": strategies(t, sideBySide)} {
+	for name, s := range map[string]*strategy.Strategy{"a sub-agent asks": single(), "an agent of several asks": parseStrategy(t, broadcastStrategy)} {
 		t.Run(name, func(t *testing.T) {
-			w := beginWithSubagents(t, delegating, pushing)
-			id, v := w.begun(s, "go")
-			asked := []approval.Request{v.question()}
+			w := beginWithSubagents(t, delegateScript, pushScript)
+			id, v := w.prepareAndStart(s, "go")
+			asked := []approval.Request{v.approval()}
 			if s.Name == "both" {
-				asked = append(asked, v.question())
+				asked = append(asked, v.approval())
 			}
-			want := runs.RunStatus{Status: api.StatusWaiting, Questions: len(asked)}
+			want := runs.RunStatus{Status: api.StatusWaiting, Approvals: len(asked)}
 			other, err := runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make})
 			w.ok(err)
 			defer func() { w.ok(other.Close()) }()
@@ -45,7 +45,7 @@ func TestStatusOf(t *testing.T) {
 					t.Errorf("%+v, %v", info, err)
 				}
 			}
-			w.again()
+			w.restart()
 			want.Status = api.StatusInterrupted
 			if got := w.statusOf(w.runs, id); got != want {
 				t.Errorf("after the daemon ended: %+v, want %+v", got, want)
@@ -58,14 +58,14 @@ func TestStatusOf(t *testing.T) {
 	}
 	t.Run("a request for input", func(t *testing.T) {
 		w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: ok}]"})
-		id, v := w.begun(w.parse(reviewing), "go")
+		id, v := w.prepareAndStart(w.parse(reviewStrategy), "go")
 		v.event(wire.RunInputAsked)
 		if got := w.statusOf(w.runs, id); got != (runs.RunStatus{Status: api.StatusWaiting}) {
 			t.Errorf("%+v", got)
 		}
 		w.ok(w.runs.Input(t.Context(), id, "person", "", "yes", ann))
 		v.event(wire.RunCompleted)
-		w.ended(id)
+		w.waitEnded(id)
 		if got := w.statusOf(w.runs, id); got != (runs.RunStatus{Status: api.StatusCompleted}) {
 			t.Errorf("%+v", got)
 		}

@@ -32,8 +32,8 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	}
 	x.mu.Lock()
 	x.steering = append(x.steering, text)
-	members := make([]*runAgent, 0, len(x.members))
-	for _, m := range x.members {
+	members := make([]*runAgent, 0, len(x.agents))
+	for _, m := range x.agents {
 		members = append(members, m)
 	}
 	x.mu.Unlock()

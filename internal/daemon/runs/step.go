@@ -37,8 +37,8 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 		return out, err
 	}
 	e.Event, e.Text, e.Finish, e.Usage, e.Cost = wire.RunStepCompleted, out.Text, out.Finish, &out.Usage, out.Cost
-	if l := x.relaying(); l != nil {
-		if err := l.settle(ctx); err != nil { // the records of the agent come before the end of the agent's step
+	if l := x.currentRelay(); l != nil {
+		if err := l.waitComplete(ctx); err != nil { // the records of the agent come before the end of the agent's step
 			return out, err
 		}
 	}
@@ -57,7 +57,7 @@ func outputOf(e *wire.RunEvent) strategy.Output {
 // perform records that a step begins, and runs the step.
 func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, e wire.RunEvent) (out strategy.Output, err error) {
 	defer x.r.recoverPanic(x.id, &err)
-	spec, ok := x.agent(s.Agent)
+	spec, ok := x.agentSpec(s.Agent)
 	if !ok {
 		return strategy.Output{}, fmt.Errorf("unknown agent %q", s.Agent)
 	}
@@ -68,9 +68,9 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, 
 				return strategy.Output{}, err
 			}
 		}
-		return x.askPerson(ctx, s, spec)
+		return x.askUser(ctx, s, spec)
 	}
-	m, err := x.member(ctx, s.Agent)
+	m, err := x.ensureAgent(ctx, s.Agent)
 	if err != nil {
 		return strategy.Output{}, err
 	}
@@ -92,7 +92,7 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, 
 	return m.turn(ctx, x.withSteering(s.Input))
 }
 
-func (x *run) agent(name string) (strategy.Agent, bool) {
+func (x *run) agentSpec(name string) (strategy.Agent, bool) {
 	for _, a := range x.strategy.Agents {
 		if a.Name == name {
 			return a, true

@@ -41,13 +41,13 @@ func (w *runsEnv) addSubagents(o *agent.Options) error {
 }
 
 const (
-	delegating = `
+	delegateScript = `
 steps:
   - tool_uses: [{id: d1, tool: Agent, input: {description: push it, prompt: push, subagent_type: scout}}]
   - text: "it says: {{last_result}}"
   - text: again
 `
-	behind = `
+	backgroundScript = `
 steps:
   - tool_uses: [{id: d1, tool: Agent, input: {description: push it, prompt: push, subagent_type: scout, run_in_background: true}}]
   - text: I wait.
@@ -56,8 +56,8 @@ steps:
 )
 
 func beginWithSubagents(t *testing.T, parent, scout string) *runsEnv {
-	w := begin(t, map[string]string{"writer": parent, "scout": scout, "left": parent, "right": pushing})
-	w.helpers = true
+	w := begin(t, map[string]string{"writer": parent, "scout": scout, "left": parent, "right": pushScript})
+	w.subagents = true
 	return w
 }
 
@@ -99,12 +99,12 @@ func (v *watcher) checkComplete(m session.Meta, name string) {
 // An approval request of a sub-agent is one of the run, however it is answered, and its records are
 // relayed to the run's log.
 func TestSubagentApproval(t *testing.T) {
-	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
+	for name, parent := range map[string]string{"foreground": delegateScript, "background": backgroundScript} {
 		for _, byRun := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, by run %v", name, byRun), func(t *testing.T) {
-				w := beginWithSubagents(t, parent, pushing)
-				id, v := w.begun(single(), "go")
-				q := v.question()
+				w := beginWithSubagents(t, parent, pushScript)
+				id, v := w.prepareAndStart(single(), "go")
+				q := v.approval()
 				if q.Agent != "scout" || q.Session != id || q.Asker != w.scouts(id)[0].ID {
 					t.Errorf("question %+v", q)
 				}
@@ -125,7 +125,7 @@ func TestSubagentApproval(t *testing.T) {
 					t.Errorf("the answer does not name the sub-agent: %+v", a)
 				}
 				v.event(wire.RunCompleted)
-				w.ended(id)
+				w.waitEnded(id)
 				if got := w.did(); !slices.Equal(got, []string{"git push"}) {
 					t.Errorf("ran %v", got)
 				}
@@ -146,15 +146,15 @@ func TestSubagentApproval(t *testing.T) {
 
 // An agent of a strategy with several agents can have sub-agents, too.
 func TestSubagentOfStrategyAgent(t *testing.T) {
-	w := beginWithSubagents(t, delegating, pushing)
-	id, v := w.begun(w.parse(sideBySide), "go")
+	w := beginWithSubagents(t, delegateScript, pushScript)
+	id, v := w.prepareAndStart(w.parse(broadcastStrategy), "go")
 	for range 2 {
-		q := v.question()
+		q := v.approval()
 		_, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest)
 		w.ok(err)
 	}
 	v.event(wire.RunCompleted)
-	w.ended(id)
+	w.waitEnded(id)
 	scouts := w.scouts(id)
 	if len(scouts) != 1 {
 		t.Fatalf("%d sub-agents", len(scouts))
@@ -165,14 +165,14 @@ func TestSubagentOfStrategyAgent(t *testing.T) {
 // Stopping a run ends its sub-agents, whether they wait or work.
 func TestStopSubagent(t *testing.T) {
 	working := `steps: [{tool_uses: [{id: u1, tool: Bash, input: {command: wait}}]}, {text: never}]`
-	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
+	for name, parent := range map[string]string{"foreground": delegateScript, "background": backgroundScript} {
 		for _, answered := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, works %v", name, answered), func(t *testing.T) {
 				w := beginWithSubagents(t, parent, working)
 				began := make(chan struct{})
 				w.during = func(string) { close(began) }
-				id, v := w.begun(single(), "go")
-				q := v.question()
+				id, v := w.prepareAndStart(single(), "go")
+				q := v.approval()
 				if answered {
 					_, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), "")
 					w.ok(err)
@@ -199,13 +199,13 @@ func TestStopSubagent(t *testing.T) {
 // If a daemon ends while a sub-agent waits for approval, the request stays open until the run is
 // continued. The resumed sub-agent gets the earlier answer or asks again.
 func TestRestartWhileSubagentWaits(t *testing.T) {
-	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
+	for name, parent := range map[string]string{"foreground": delegateScript, "background": backgroundScript} {
 		for _, when := range []string{"before", "after", "never", "stopped"} {
 			t.Run(name+", answered "+when, func(t *testing.T) {
-				w := beginWithSubagents(t, parent, pushing)
-				id, v := w.begun(single(), "go")
-				q := v.question()
-				w.again()
+				w := beginWithSubagents(t, parent, pushScript)
+				id, v := w.prepareAndStart(single(), "go")
+				q := v.approval()
+				w.restart()
 				info, err := w.runs.Get(t.Context(), id)
 				w.ok(err)
 				if info.Status != api.StatusInterrupted || info.Approvals != 1 {
@@ -220,7 +220,7 @@ func TestRestartWhileSubagentWaits(t *testing.T) {
 				end, ran := wire.RunCompleted, []string{"git push"}
 				switch when {
 				case "before", "after":
-					w.plays["writer"] = resuming(parent, w.scouts(id)[0].ID)
+					w.plays["writer"] = resumeScript(parent, w.scouts(id)[0].ID)
 				case "never":
 					ran = []string{}
 				case "stopped":
@@ -237,7 +237,7 @@ func TestRestartWhileSubagentWaits(t *testing.T) {
 				if when == "after" { // it asks again
 					old := q
 					for q.ID == old.ID {
-						q = v.question()
+						q = v.approval()
 					}
 					allow()
 				}
@@ -245,7 +245,7 @@ func TestRestartWhileSubagentWaits(t *testing.T) {
 				if when == "stopped" {
 					v.answer()
 				}
-				w.ended(id)
+				w.waitEnded(id)
 				if got := w.did(); !slices.Equal(got, ran) {
 					t.Errorf("ran %v", got)
 				}
@@ -261,11 +261,11 @@ func TestRestartWhileSubagentWaits(t *testing.T) {
 	}
 }
 
-// resuming is a script that resumes a sub-agent after the steps it has already performed.
-func resuming(play, scout string) string {
+// resumeScript is a script that resumes a sub-agent after the steps it has already performed.
+func resumeScript(play, scout string) string {
 	step := "  - tool_uses: [{id: d2, tool: Agent, input: {description: go on, prompt: go on, resume: " + scout + "}}]\n"
 	at := strings.Index(play, "  - text:")
-	if play == behind {
+	if play == backgroundScript {
 		at = strings.Index(play, "  - text: it came back")
 	}
 	return play[:at] + step + play[at:]
@@ -296,13 +296,13 @@ func (h *delayedEndStore) Unwrap() session.Store { return h.Store }
 // An answer to a sub-agent that arrives after the run closed its agents and before its end is
 // relayed to the run's subscribers.
 func TestSubagentAnswerWhileRunEnds(t *testing.T) {
-	w := beginWithSubagents(t, delegating, pushing)
+	w := beginWithSubagents(t, delegateScript, pushScript)
 	w.stop()
 	h := &delayedEndStore{Store: w.store, at: make(chan struct{}), proceed: make(chan struct{})}
 	w.store = h
 	w.open()
-	id, v := w.begun(single(), "go")
-	q := v.question()
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
 	closed := make(chan error, 1)
 	go func() { closed <- w.runs.Close() }()
 	<-h.at
@@ -318,7 +318,7 @@ func TestSubagentAnswerWhileRunEnds(t *testing.T) {
 	if a := v.answer(); a.RequestID != q.ID || a.Decision != approval.Deny {
 		t.Errorf("%+v", a)
 	}
-	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted}) {
+	if got := w.recordedEnds(id); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted}) {
 		t.Errorf("ends %v", got)
 	}
 }

@@ -28,14 +28,14 @@ func inWorkspace(m model.Model, slug string) func(context.Context, agent.Options
 // before or after the run is continued; the run continues in its workspace, and the call runs once.
 func TestApprovalInWorkspaceAfterRestart(t *testing.T) {
 	for _, answered := range []bool{false, true} {
-		w := begin(t, map[string]string{"writer": pushing})
+		w := begin(t, map[string]string{"writer": pushScript})
 		var spaces []string
 		w.making = func(_ context.Context, n runs.AgentRequest) { spaces = append(spaces, n.Spec.Workspace+" "+n.Project) }
 		p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Workspace: "blog"}})
 		w.ok(err)
 		w.ok(w.runs.Start(t.Context(), p.Run, "go", "r1", ann))
-		q := w.watch(p.Run, 0).question()
-		w.again()
+		q := w.watch(p.Run, 0).approval()
+		w.restart()
 		info, err := w.runs.Get(t.Context(), p.Run)
 		w.ok(err)
 		if info.Status != api.StatusInterrupted || info.Approvals != 1 {
@@ -75,9 +75,9 @@ func TestSessionsStayInWorkspaces(t *testing.T) {
 		w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
 		w.watch(id, 0).event(wire.RunCompleted)
 	}
-	w.again()
-	w.code(run("inside", "other"), wire.CodePrepareFailed)
-	w.code(run("outside", "blog"), wire.CodePrepareFailed)
+	w.restart()
+	w.wantCode(run("inside", "other"), wire.CodePrepareFailed)
+	w.wantCode(run("outside", "blog"), wire.CodePrepareFailed)
 	var made []string
 	w.making = func(_ context.Context, n runs.AgentRequest) { made = append(made, n.Session+" in "+n.Spec.Workspace) }
 	for _, id := range []string{"inside", "outside"} { // the request names no workspace

@@ -46,7 +46,7 @@ func checkFlow(t *testing.T, c corpus.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &play{}
+	p := &fakeSteps{}
 	out, err := flowOf(t, string(b)).Run(t.Context(), "m", p.do)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func checkFlow(t *testing.T, c corpus.Case) {
 }
 
 // checkExpected checks one expectation of a case about a run.
-func checkExpected(t *testing.T, p *play, out Output, steps []string, key, want string) {
+func checkExpected(t *testing.T, p *fakeSteps, out Output, steps []string, key, want string) {
 	t.Helper()
 	outputOf := func(agent string) string {
 		i := slices.IndexFunc(p.steps, func(s Step) bool { return s.Agent == agent })
@@ -113,7 +113,7 @@ func checkBreak(t *testing.T, c corpus.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &play{lines: map[string][]string{"o": {given.Output, "nothing"}}}
+	p := &fakeSteps{lines: map[string][]string{"o": {given.Output, "nothing"}}}
 	out, err := flowOf(t, string(flow)).Run(t.Context(), "m", p.do)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func checkObserver(t *testing.T, c corpus.Case) {
 	if expect.Result != "the step's output, not the observer's" {
 		t.Fatalf("unknown result %s", expect.Result)
 	}
-	p := &play{lines: map[string][]string{"o": {"again", "done"}}}
+	p := &fakeSteps{lines: map[string][]string{"o": {"again", "done"}}}
 	out, err := flowOf(t, `{"type":"cycle","steps":["a"],"observer":"o"}`).Run(t.Context(), "m", p.do)
 	if err != nil || len(p.steps) != 2*expect.Rounds || out.Text != "a(again)" {
 		t.Errorf("%+v %v after %d steps", out, err, len(p.steps))
@@ -143,7 +143,7 @@ func checkObserver(t *testing.T, c corpus.Case) {
 
 func checkStepFails(t *testing.T, _ corpus.Case) {
 	boom := errors.New("boom")
-	p := &play{fail: map[string]error{"0": boom}}
+	p := &fakeSteps{fail: map[string]error{"0": boom}}
 	_, err := flowOf(t, `{"type":"sequential","name":"pipeline","steps":["a","b"]}`).Run(t.Context(), "m", p.do)
 	if !errors.Is(err, boom) || !strings.Contains(err.Error(), `"pipeline"`) || !strings.Contains(err.Error(), `"a"`) {
 		t.Error(err)

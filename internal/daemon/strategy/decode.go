@@ -27,7 +27,7 @@ func (d *decoder) fail(at int, key, hint, format string, args ...any) {
 		return
 	}
 	e := &Error{File: d.name, Key: key, Detail: fmt.Sprintf(format, args...), Do: hint}
-	d.place(e, at)
+	d.setPosition(e, at)
 	d.err = e
 }
 
@@ -113,8 +113,8 @@ func (o object) requiredText(key, hint string) string {
 	return s
 }
 
-// line checks that a text is one line.
-func (o object) line(key string, s string) string {
+// checkLine checks that a text is one line.
+func (o object) checkLine(key string, s string) string {
 	if n, ok := o.member(key); ok && (strings.ContainsAny(s, "\r\n") || len(s) > maxName) {
 		o.d.fail(n.At, o.path(key), "", "must be one line of at most %d bytes", maxName)
 	}
@@ -181,7 +181,7 @@ func (d *decoder) strategy(root *jsontree.Node) *Strategy {
 		return nil
 	}
 	s := &Strategy{
-		Name:        o.line("name", o.requiredText("name", "a strategy needs name, version, agents and flow")),
+		Name:        o.checkLine("name", o.requiredText("name", "a strategy needs name, version, agents and flow")),
 		Version:     o.version(),
 		Description: o.text("description"),
 	}
@@ -195,7 +195,7 @@ func (d *decoder) strategy(root *jsontree.Node) *Strategy {
 	}
 	s.Flow.root = d.root(flow)
 	if d.err == nil {
-		d.unused(s, o)
+		d.rejectUnused(s, o)
 	}
 	return s
 }
@@ -206,12 +206,12 @@ func (o object) version() string {
 	if n, ok := o.member("version"); ok && n.Kind == jsontree.Number {
 		return n.Text
 	}
-	return o.line("version", o.requiredText("version", `for example version: "1"`))
+	return o.checkLine("version", o.requiredText("version", `for example version: "1"`))
 }
 
-// unused rejects agents that the flow does not use, because either the flow or the agent's name is
+// rejectUnused rejects agents that the flow does not use, because either the flow or the agent's name is
 // wrong.
-func (d *decoder) unused(s *Strategy, o object) {
+func (d *decoder) rejectUnused(s *Strategy, o object) {
 	used := s.Flow.Agents()
 	agents, _ := o.member("agents")
 	for _, m := range agents.Members {

@@ -69,11 +69,11 @@ func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
 		}
 		return d.flow(k, n, key, depth)
 	}
-	return d.short(o, depth)
+	return d.shortFlow(o, depth)
 }
 
-// short reads a flow in the short form {cycle: {steps: …}} or {sequential: [a, b]}.
-func (d *decoder) short(o object, depth int) *node {
+// shortFlow reads a flow in the short form {cycle: {steps: …}} or {sequential: [a, b]}.
+func (d *decoder) shortFlow(o object, depth int) *node {
 	const hint = "write {agent: NAME}, {type: cycle, steps: […]} or {cycle: {steps: […]}}; the types are sequential, cycle and broadcast"
 	if d.err != nil {
 		return nil
@@ -113,7 +113,7 @@ func (d *decoder) agentStep(n *jsontree.Node, key string) *node {
 	}
 	s := &node{kind: step, name: a.Text, agent: d.agentNamed(a, o.path("agent")), description: o.text("description")}
 	if _, ok := o.member("name"); ok {
-		s.name = o.line("name", o.requiredText("name", ""))
+		s.name = o.checkLine("name", o.requiredText("name", ""))
 	}
 	return s
 }
@@ -134,7 +134,7 @@ func (d *decoder) flow(k kind, n *jsontree.Node, key string, depth int) *node {
 	}
 	f := &node{kind: k, name: string(k), description: o.text("description")}
 	if _, ok := o.member("name"); ok {
-		f.name = o.line("name", o.requiredText("name", ""))
+		f.name = o.checkLine("name", o.requiredText("name", ""))
 	}
 	list, ok := o.member("steps")
 	if !ok {
@@ -143,7 +143,7 @@ func (d *decoder) flow(k kind, n *jsontree.Node, key string, depth int) *node {
 	}
 	f.steps = d.steps(list, o.path("steps"), depth)
 	if k == cycle {
-		d.cycle(f, o)
+		d.cycleEnd(f, o)
 	}
 	if k == broadcast {
 		f.separator = "\n\n"
@@ -172,8 +172,8 @@ func (d *decoder) steps(n *jsontree.Node, key string, depth int) []*node {
 	return steps
 }
 
-// cycle reads the end conditions of a cycle.
-func (d *decoder) cycle(f *node, o object) {
+// cycleEnd reads the end conditions of a cycle.
+func (d *decoder) cycleEnd(f *node, o object) {
 	if f.kind != cycle || d.err != nil {
 		return
 	}
@@ -190,19 +190,19 @@ func (d *decoder) cycle(f *node, o object) {
 		f.signals = defaultSignals
 	}
 	if n := o.memberOf("breakCycleSignalMatch", jsontree.Text); n != nil {
-		if f.match = signalMatch(n.Text); !slices.Contains(matches, f.match) {
+		if f.match = signalMatch(n.Text); !slices.Contains(signalMatches, f.match) {
 			d.fail(n.At, o.path("breakCycleSignalMatch"), "", "%q is not one of substring, first-line, any-line, exact", clip(n.Text))
 		}
 		if len(f.signals) == 0 {
 			d.fail(n.At, o.path("breakCycleSignalMatch"), "set an observer or breakCycleSignals", "the cycle has no signals to match")
 		}
 	}
-	d.checkText(f, o)
+	d.checkSignals(f, o)
 	d.cycleCount(f, o)
 }
 
-// checkText rejects signals that no text can contain.
-func (d *decoder) checkText(f *node, o object) {
+// checkSignals rejects signals that no text can contain.
+func (d *decoder) checkSignals(f *node, o object) {
 	if f.match == matchSubstring {
 		return
 	}

@@ -127,12 +127,12 @@ func (d *decoder) unreadable(err error) *Error {
 			e.Do = "remove the comments, or use YAML: JSON has no comments"
 		}
 	}
-	d.place(e, at)
+	d.setPosition(e, at)
 	return e
 }
 
-// place computes the line and the column of an offset, and sets them.
-func (d *decoder) place(e *Error, at int) {
+// setPosition computes the line and the column of an offset, and sets them.
+func (d *decoder) setPosition(e *Error, at int) {
 	if at < 0 || at > len(d.source) {
 		return
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// play is a StepFunc that records its steps. The output of agent a is a(input), unless lines has
+// fakeSteps is a StepFunc that records its steps. The output of agent a is a(input), unless lines has
 // its outputs.
-type play struct {
+type fakeSteps struct {
 	mu    sync.Mutex
 	steps []Step
 	lines map[string][]string
 	fail  map[string]error // by path
 }
 
-func (p *play) do(_ context.Context, s Step) (Output, error) {
+func (p *fakeSteps) do(_ context.Context, s Step) (Output, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.steps = append(p.steps, s)
@@ -35,7 +35,7 @@ func (p *play) do(_ context.Context, s Step) (Output, error) {
 }
 
 // log returns one line per step: path, name and input.
-func (p *play) log() string {
+func (p *fakeSteps) log() string {
 	var b strings.Builder
 	for _, s := range p.steps {
 		fmt.Fprintf(&b, "%s %s %s", s.Path, s.Name, s.Input)
@@ -107,7 +107,7 @@ func TestRun(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := &play{lines: tt.lines}
+			p := &fakeSteps{lines: tt.lines}
 			out, err := flowOf(t, tt.flow).Run(t.Context(), "m", p.do)
 			if err != nil {
 				t.Fatal(err)
@@ -133,7 +133,7 @@ func TestBroadcastIsConcurrent(t *testing.T) {
 		{`{"type":"broadcast","separator":" | ","steps":["a",{"cycle":{"steps":["b"],"cycles":2}},"c"]}`, "a(m) | b(b(m)) | c(m)"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, all := &play{}, make(chan struct{})
+			p, all := &fakeSteps{}, make(chan struct{})
 			var wg sync.WaitGroup
 			var out Output
 			var err error
@@ -174,7 +174,7 @@ func TestStepErrors(t *testing.T) {
 		{"observer", `{"type":"cycle","name":"loop","steps":["a"],"observer":"o"}`, "r1.observer", `flow "loop", step "o": boom`, "r1.0 a m first\nr1.observer o a(m)\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := &play{fail: map[string]error{tt.at: boom}}
+			p := &fakeSteps{fail: map[string]error{tt.at: boom}}
 			out, err := flowOf(t, tt.flow).Run(t.Context(), "m", p.do)
 			e, ok := errors.AsType[*StepError](err)
 			if !ok || !errors.Is(err, boom) || err.Error() != tt.want || e.Path != tt.at {
@@ -221,7 +221,7 @@ func TestBroadcastFailure(t *testing.T) {
 func TestContext(t *testing.T) {
 	why := errors.New("stopped by ann")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &play{}
+	p := &fakeSteps{}
 	_, err := flowOf(t, `{"cycle":{"steps":["a"],"observer":"o"}}`).Run(ctx, "m", func(ctx context.Context, s Step) (Output, error) {
 		if s.Path == "r3.0" {
 			cancel(why)
@@ -243,7 +243,7 @@ func TestZeroFlow(t *testing.T) {
 // An interrupted flow runs again with the recorded outputs: the paths are the same.
 func TestRunAfterInterruption(t *testing.T) {
 	f := flowOf(t, `{"sequential":["a",{"cycle":{"steps":["b",{"broadcast":["c"]}],"observer":"o","cycles":3}},"a"]}`)
-	full := &play{}
+	full := &fakeSteps{}
 	want, err := f.Run(t.Context(), "m", full.do)
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestRunAfterInterruption(t *testing.T) {
 					return Output{}, crash
 				}
 				made++
-				out, err := new(play).do(ctx, s)
+				out, err := new(fakeSteps).do(ctx, s)
 				record[s.Path] = out
 				return out, err
 			})

@@ -17,17 +17,17 @@ const (
 	matchExact     signalMatch = "exact"      // the whole output is the signal
 )
 
-var matches = []signalMatch{matchSubstring, matchFirstLine, matchAnyLine, matchExact}
+var signalMatches = []signalMatch{matchSubstring, matchFirstLine, matchAnyLine, matchExact}
 
 // found reports whether one of the signals is in a text.
 func (m signalMatch) found(text string, signals []string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(signals, func(signal string) bool {
-		return m.one(text, strings.ToLower(signal))
+		return m.matches(text, strings.ToLower(signal))
 	})
 }
 
-func (m signalMatch) one(text, signal string) bool {
+func (m signalMatch) matches(text, signal string) bool {
 	switch m {
 	case matchExact:
 		return strings.TrimSpace(text) == signal

@@ -43,7 +43,7 @@ func BenchmarkProject(b *testing.B) {
 			ID: "i", Role: transcript.RoleAssistant, Model: "m", Usage: &transcript.Usage{Input: 10, Output: 5},
 			Parts: []transcript.Part{transcript.Text{Text: strings.Repeat("word ", 200)}, transcript.ToolUse{ID: "c", Name: "Bash", Input: Raw(`{"command":"ls"}`)}},
 		}),
-		"question": source(b, record.KindApprovalAsked, question(policy.Request{Operation: policy.OpCommand, Resource: "git push", Input: Raw(`{"command":"git push"}`)})),
+		"question": source(b, record.KindApprovalAsked, approvalRequest(policy.Request{Operation: policy.OpCommand, Resource: "git push", Input: Raw(`{"command":"git push"}`)})),
 		"step":     events(b, RunEvent{Event: RunStepStarted, StepName: "draft", Agent: "writer"}),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -33,7 +33,7 @@ func Decode(frame []byte) (Request, *Error) {
 	if len(frame) > MaxMessage {
 		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("Message of %d bytes is too large, at most %d are allowed", len(frame), MaxMessage)}
 	}
-	if n := values(frame); n > maxValues {
+	if n := maxValueCount(frame); n > maxValues {
 		return nil, &Error{Code: CodeValidation, Message: fmt.Sprintf("Invalid message: it has %d values, at most %d are allowed", n, maxValues)}
 	}
 	root, err := jsontree.Parse(withoutReplacement(frame))
@@ -55,14 +55,14 @@ func Decode(frame []byte) (Request, *Error) {
 	}
 	r := c.request(f, &root)
 	if len(c.problems) > 0 {
-		return nil, &Error{Envelope: e, Code: CodeValidation, Message: "Invalid message: " + strings.Join(c.problems, "; "), RunID: c.run(&root)}
+		return nil, &Error{Envelope: e, Code: CodeValidation, Message: "Invalid message: " + strings.Join(c.problems, "; "), RunID: c.runID(&root)}
 	}
 	return r, nil
 }
 
-// values returns an upper limit for the number of JSON values in a frame, without decoding it. It
+// maxValueCount returns an upper limit for the number of JSON values in a frame, without decoding it. It
 // does not count commas and brackets in strings.
-func values(frame []byte) int {
+func maxValueCount(frame []byte) int {
 	n, text := 1, false
 	for i := 0; i < len(frame); i++ {
 		switch c := frame[i]; {
@@ -241,10 +241,10 @@ func (c *validation) correlation(root *jsontree.Node) string {
 	return c.text(n)
 }
 
-// run returns the message's runId, or "" if it is missing or invalid.
-func (c *validation) run(root *jsontree.Node) string {
+// runID returns the message's runId, or "" if it is missing or invalid.
+func (c *validation) runID(root *jsontree.Node) string {
 	n := root.Field("runId")
-	if n.Kind != jsontree.Text || sessionID(n.Text) != "" {
+	if n.Kind != jsontree.Text || sessionIDProblem(n.Text) != "" {
 		return ""
 	}
 	return c.text(n)

@@ -20,7 +20,7 @@ type hostile struct {
 	frame []byte
 }
 
-func hostiles(t testing.TB) []hostile {
+func readHostile(t testing.TB) []hostile {
 	t.Helper()
 	b, err := os.ReadFile("testdata/hostile.txt")
 	if err != nil {
@@ -56,7 +56,7 @@ func hostiles(t testing.TB) []hostile {
 }
 
 func TestHostileFrames(t *testing.T) {
-	list := hostiles(t)
+	list := readHostile(t)
 	if len(list) < 300 {
 		t.Errorf("%d frames, want at least 300", len(list))
 	}

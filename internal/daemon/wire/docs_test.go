@@ -60,7 +60,7 @@ func tables(t *testing.T, s *jsonschema.Schema, name string) string {
 		def := strings.TrimPrefix(r.Ref, "#/$defs/")
 		message := s.Defs[def]
 		_, kind, _ := strings.Cut(def, ".")
-		fmt.Fprintf(&out, "\n**`%s`** %s\n", kind, about(t, name, kind))
+		fmt.Fprintf(&out, "\n**`%s`** %s\n", kind, purposeOf(t, name, kind))
 		var specific []string
 		for field := range message.Properties {
 			_, place := message.Properties["more"]
@@ -180,8 +180,8 @@ func typeOf(p *jsonschema.Schema) string {
 	return p.Type
 }
 
-// about returns a sentence about the purpose of a message.
-func about(t *testing.T, side, kind string) string {
+// purposeOf returns a sentence about the purpose of a message.
+func purposeOf(t *testing.T, side, kind string) string {
 	t.Helper()
 	what, ok := sentences[side+"."+kind]
 	if !ok {

@@ -18,7 +18,7 @@ import (
 // A message that Decode accepts is accepted again after encoding, and matches the schema. A
 // rejected one has a code and a short message.
 func FuzzDecode(f *testing.F) {
-	for _, h := range hostiles(f) {
+	for _, h := range readHostile(f) {
 		if len(h.frame) < 10_000 {
 			f.Add(h.frame)
 		}
@@ -111,7 +111,7 @@ func FuzzProject(f *testing.F) {
 		}}
 		add(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 	}
-	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Display: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
+	q := approvalRequest(policy.Request{Operation: policy.OpWrite, Resource: "/a", Display: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
 	add(record.KindApprovalAsked, q)
 	add(record.KindApprovalResolved, approval.Answer{RequestID: "p", Decision: approval.Allow})
 	add(record.KindToolStarted, record.ToolStarted{Use: "c"})

@@ -20,7 +20,7 @@ type Message interface {
 type RunMessage interface {
 	Message
 	// Position returns the run and the seq of the message.
-	Position() *Place
+	Position() *RunPosition
 }
 
 // Envelope has the fields of every message of the daemon.
@@ -32,9 +32,9 @@ type Envelope struct {
 // Common implements [Message].
 func (e *Envelope) Common() *Envelope { return e }
 
-// Place contains the fields that every message about a run has: the run, and the record in the
+// RunPosition contains the fields that every message about a run has: the run, and the record in the
 // run's log. A record may give several frames; all but the last have More.
-type Place struct {
+type RunPosition struct {
 	Envelope
 
 	RunID   string `json:"runId" jsonschema:"the run"`
@@ -44,7 +44,7 @@ type Place struct {
 }
 
 // Position implements [RunMessage].
-func (p *Place) Position() *Place { return p }
+func (p *RunPosition) Position() *RunPosition { return p }
 
 // Time is a time on the wire, in ISO 8601 with a zone. It is written in UTC with milliseconds:
 // "2025-01-15T10:30:01.000Z".

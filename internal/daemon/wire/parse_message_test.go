@@ -15,7 +15,7 @@ type messageFields struct {
 	required []string
 }
 
-var outlines = sync.OnceValue(func() map[string]messageFields {
+var fieldsByType = sync.OnceValue(func() map[string]messageFields {
 	all := make(map[string]messageFields, len(messages))
 	for _, m := range messages {
 		o := messageFields{message: reflect.TypeOf(m).Elem()}
@@ -44,7 +44,7 @@ func parseMessage(frame []byte) (Message, error) {
 	if json.Unmarshal(fields["type"], &kind) != nil {
 		return nil, &Error{Code: CodeValidation, Message: "a message of the daemon has no type"}
 	}
-	o, ok := outlines()[kind]
+	o, ok := fieldsByType()[kind]
 	if !ok {
 		return nil, &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("there is no message of type %.60q", kind)}
 	}

@@ -52,7 +52,7 @@ func sameJSON(t testing.TB, a, b []byte) bool {
 var (
 	noon  = time.Date(2025, 1, 15, 10, 30, 1, 0, time.UTC)
 	reply = Envelope{TS: Time{noon}, RequestID: "r1"}
-	place = Place{Envelope: Envelope{TS: Time{noon}}, RunID: "run_abc123", Seq: 7}
+	place = RunPosition{Envelope: Envelope{TS: Time{noon}}, RunID: "run_abc123", Seq: 7}
 )
 
 // samples contains messages of each type: with all fields, and, if the form differs, with required
@@ -77,17 +77,17 @@ func samples() []Message {
 		&RunPrepared{reply, "run_abc123", "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "blog", "m", "plan", true, api.StatusCompleted, 9},
 		&RunPrepared{Envelope: reply, RunID: "r", Status: api.StatusPending},
 		&StrategyStarted{full, "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "m", "plan", 2, true, "go", "ann", "websocket", cutOff},
-		&StrategyStarted{Place: place},
-		&StepStarted{full, "draft", "go", "writer", "1.r2.writer", 2, cutOff}, &StepStarted{Place: place},
-		&StepCompleted{full, "draft", StepResult{"done", usage, "completed"}, "writer", "1", 2, 0.5, cutOff}, &StepCompleted{Place: place},
-		&StepFailed{full, "draft", "writer", "1", 2, Problem{CodeExecution, "no model"}}, &StepFailed{Place: place},
-		&StrategyCompleted{full, "done", usage, 2, 0.5, cutOff}, &StrategyCompleted{Place: place},
-		&StrategyError{full, Problem{CodeCancelled, "stopped"}, 2, "ann", "console"}, &StrategyError{Place: place},
-		&SteerQueued{full, "shorter", "ann", "cli", cutOff}, &SteerQueued{Place: place},
-		&RequestInput{full, "person", "which?", "in-1", "1", cutOff}, &RequestInput{Place: place},
-		&InputReceived{full, "person", "in-1", "that", "ann", "http", cutOff}, &InputReceived{Place: place},
-		&AgentOutput{full, "writer", "m", "done", "hm", usage, "i1", "stop", cutOff}, &AgentOutput{Place: place},
-		&AgentInput{full, "writer", "go", "user", "i0", cutOff}, &AgentInput{Place: place},
+		&StrategyStarted{RunPosition: place},
+		&StepStarted{full, "draft", "go", "writer", "1.r2.writer", 2, cutOff}, &StepStarted{RunPosition: place},
+		&StepCompleted{full, "draft", StepResult{"done", usage, "completed"}, "writer", "1", 2, 0.5, cutOff}, &StepCompleted{RunPosition: place},
+		&StepFailed{full, "draft", "writer", "1", 2, Problem{CodeExecution, "no model"}}, &StepFailed{RunPosition: place},
+		&StrategyCompleted{full, "done", usage, 2, 0.5, cutOff}, &StrategyCompleted{RunPosition: place},
+		&StrategyError{full, Problem{CodeCancelled, "stopped"}, 2, "ann", "console"}, &StrategyError{RunPosition: place},
+		&SteerQueued{full, "shorter", "ann", "cli", cutOff}, &SteerQueued{RunPosition: place},
+		&RequestInput{full, "person", "which?", "in-1", "1", cutOff}, &RequestInput{RunPosition: place},
+		&InputReceived{full, "person", "in-1", "that", "ann", "http", cutOff}, &InputReceived{RunPosition: place},
+		&AgentOutput{full, "writer", "m", "done", "hm", usage, "i1", "stop", cutOff}, &AgentOutput{RunPosition: place},
+		&AgentInput{full, "writer", "go", "user", "i0", cutOff}, &AgentInput{RunPosition: place},
 		&RequestPermission{
 			full, "p1", "writer", "write_file", "c1", policy.OpWrite, "/projects/app/src/index.ts", record.ReasonAsk, "rule asks", origin,
 			policy.ModeDefault, "none", "/projects/app",
@@ -95,16 +95,16 @@ func samples() []Message {
 			"00ff", &expires, "run.a",
 			&Details{"+ a", cutOff, Raw(`{"path":"x"}`), true, cutOff, []Effect{{policy.OpRead, "/x", "/w", "x", cutOff}}, 2}, cutOff,
 		},
-		&RequestPermission{Place: place},
+		&RequestPermission{RunPosition: place},
 		&PermissionResolved{full, "p1", approval.AllowSession, "ann", "console", "Edit(src/**)", "fine", true, "run.a", "writer"},
-		&PermissionResolved{Place: place, Decision: approval.Deny},
+		&PermissionResolved{RunPosition: place, Decision: approval.Deny},
 		&RuleSaved{reply, "run_abc123", "p1", savedrule.Result{
 			Rule: "Edit(src/**)", Path: "/data", Hosts: []string{"x.example", "10.0.0.1"}, Effect: policy.Allow, Layer: "local",
 			File: "/w/.holdfast/settings.local.json", Line: 4, Changed: true, Counts: true, Text: "Edit(src/**) is allowed",
 		}},
 		&RuleSaved{Envelope: reply, RunID: "r", Result: savedrule.Result{Effect: policy.Deny}},
 		&PolicyUpdated{full, "write_file", []PolicyRef{{"rules", "rules", "allow x", origin}, {Name: "mode default"}}, 3, policy.ModePlan, "ann", "http"},
-		&PolicyUpdated{Place: place},
+		&PolicyUpdated{RunPosition: place},
 		&Subscribed{reply, "run_abc123", 17}, &Unsubscribed{reply, "run_abc123"},
 		&CaughtUp{reply, "run_abc123", 17, api.StatusRunning, "default"}, &CaughtUp{Envelope: reply, RunID: "r"},
 		&Gap{reply, "run_abc123", 17}, &RunList{reply, []api.RunInfo{run, {Status: api.StatusRunning, StartedAt: noon}}, "c2"}, &RunList{Envelope: reply},
@@ -176,7 +176,7 @@ func TestSamples(t *testing.T) {
 func TestParseMessageRequiredFields(t *testing.T) {
 	for _, m := range samples() {
 		full := object(t, Encode(m))
-		for _, field := range outlines()[m.Type()].required {
+		for _, field := range fieldsByType()[m.Type()].required {
 			_, err := parseMessage(with(t, full, field, ""))
 			if e, ok := errors.AsType[*Error](err); !ok || e.Code != CodeValidation || !strings.Contains(e.Message, field+" is missing") {
 				t.Errorf("%s without %s: %v", m.Type(), field, err)
@@ -238,10 +238,10 @@ func TestEncode(t *testing.T) {
 	if got := string(Encode(bad)); !strings.Contains(got, `"type":"error"`) || !strings.Contains(got, `"requestId":"r1","code":"INTERNAL_ERROR"`) {
 		t.Errorf("invalid raw JSON gives %s", got)
 	}
-	if got := string(Encode(&AgentStreaming{Place: place})); !strings.Contains(got, "INTERNAL_ERROR") {
+	if got := string(Encode(&AgentStreaming{RunPosition: place})); !strings.Contains(got, "INTERNAL_ERROR") {
 		t.Errorf("no event gives %s", got)
 	}
-	if got := string(Encode(&SteerQueued{Place: place, Text: "<a> & \xff\u202e"})); !strings.Contains(got, "\"<a> & \\ufffd\u202e\"") {
+	if got := string(Encode(&SteerQueued{RunPosition: place, Text: "<a> & \xff\u202e"})); !strings.Contains(got, "\"<a> & \\ufffd\u202e\"") {
 		t.Errorf("texts are written as %s", got)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// question returns an approval request about the requests of a call.
-func question(requests ...policy.Request) approval.Request {
+// approvalRequest returns an approval request about the requests of a call.
+func approvalRequest(requests ...policy.Request) approval.Request {
 	expires := noon.Add(5 * time.Minute)
 	return approval.Request{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.ForRequests(requests, policy.Decision{
 		Use: "c1", Tool: "write_file", Effect: policy.Ask, By: "rules", Reason: "rule Edit asks", Mode: policy.ModeDefault, Agent: "writer",
@@ -44,7 +44,7 @@ func permissionFrame(t *testing.T, q approval.Request) (*RequestPermission, []by
 }
 
 func TestPermission(t *testing.T) {
-	q := question(policy.Request{
+	q := approvalRequest(policy.Request{
 		Session: "run_abc123", Tool: "write_file", Operation: policy.OpWrite, Resource: "/projects/app/src/index.ts",
 		Display: "--- a\n+++ b", Input: Raw(`{"path":"src/index.ts"}`), Base: "absent",
 	})
@@ -213,7 +213,7 @@ func resolvedForOthers(t *testing.T, _ corpus.Case) {
 }
 
 func overrides(t *testing.T, c corpus.Case) {
-	q := question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a.txt", Override: true})
+	q := approvalRequest(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a.txt", Override: true})
 	q.Reason = record.ReasonOverride
 	if p, _ := permissionFrame(t, q); p.Reason != fields(t, c, c.Expect())["message.reason"] {
 		t.Errorf("the reason is %s", p.Reason)
@@ -225,7 +225,7 @@ func capped(t *testing.T, c corpus.Case) {
 	n, _ := strconv.Atoi(m[1])
 	n <<= map[string]int{"K": 10, "M": 20}[m[2]]
 	input, _ := json.Marshal(map[string]string{"content": strings.Repeat("y", n)})
-	p, frame := permissionFrame(t, question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a", Display: strings.Repeat("+ y\n", n/4), Input: input}))
+	p, frame := permissionFrame(t, approvalRequest(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a", Display: strings.Repeat("+ y\n", n/4), Input: input}))
 	if len(frame) > 4*MaxDetails || p.Details.InputCut.Bytes != len(input) || len(p.Details.InputCut.SHA256) != 64 {
 		t.Errorf("%d bytes, %+v", len(frame), p.Details.InputCut)
 	}

@@ -138,7 +138,7 @@ const maxRequests = 64
 // is the time of the request. The caller sets Seq and Pending.
 func Permission(run, agentName string, q *approval.Request) *RequestPermission {
 	m := &RequestPermission{
-		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
+		RunPosition: RunPosition{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
 		AgentName: cmp.Or(agentName, q.Agent, DefaultAgent), ToolName: q.Tool, ToolCallID: q.Use,
 		Reason: cmp.Or(q.Reason, record.ReasonAsk), Why: q.ReasonText, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
 		Scopes: q.Scopes, Digest: q.Digest,
@@ -205,8 +205,8 @@ func multipleDetails(requests []policy.Request) []Effect {
 // time of the request. The caller sets Seq and Pending.
 func InputRequest(run string, in api.WaitingInput) *RequestInput {
 	m := &RequestInput{
-		Place:     Place{Envelope: Envelope{TS: Time{in.AskedAt}}, RunID: run},
-		AgentName: in.AgentName, InputRequestID: in.InputRequestID,
+		RunPosition: RunPosition{Envelope: Envelope{TS: Time{in.AskedAt}}, RunID: run},
+		AgentName:   in.AgentName, InputRequestID: in.InputRequestID,
 	}
 	m.Prompt, m.Cut = cut(in.Prompt, MaxText)
 	return m

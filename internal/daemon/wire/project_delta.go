@@ -15,8 +15,8 @@ func ProjectDelta(run, agentName string, at time.Time, d event.Event) []byte {
 		return nil
 	}
 	return Encode(&AgentStreaming{
-		Place:     Place{Envelope: Envelope{TS: Time{at}}, RunID: run},
-		AgentName: cmp.Or(agentName, DefaultAgent), Event: e,
+		RunPosition: RunPosition{Envelope: Envelope{TS: Time{at}}, RunID: run},
+		AgentName:   cmp.Or(agentName, DefaultAgent), Event: e,
 	})
 }
 

@@ -35,7 +35,7 @@ func ofAssistant(r Source, it *transcript.Item) []RunMessage {
 		list = append(list, streamed(r, call)...)
 	}
 	m := &AgentOutput{
-		AgentName: r.Agent, Model: it.Model, Usage: tokens(it.Usage), ItemID: it.ID, FinishReason: string(it.Finish),
+		AgentName: r.Agent, Model: it.Model, Usage: usageOf(it.Usage), ItemID: it.ID, FinishReason: string(it.Finish),
 	}
 	m.Text, m.Cut = cut(it.Text(), MaxText)
 	m.Thinking, _ = cut(thinking(it), MaxText)

@@ -27,7 +27,7 @@ func ofRun(r Source, e *RunEvent) []RunMessage {
 		return []RunMessage{m}
 	case RunStepCompleted:
 		m := &StepCompleted{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, CostUSD: e.Cost}
-		m.Result = StepResult{Usage: tokens(e.Usage), FinishReason: e.Finish}
+		m.Result = StepResult{Usage: usageOf(e.Usage), FinishReason: e.Finish}
 		m.Result.Text, m.Cut = cut(e.Text, MaxText)
 		return []RunMessage{m}
 	case RunStepFailed:
@@ -54,7 +54,7 @@ func ofRun(r Source, e *RunEvent) []RunMessage {
 	case RunPolicy:
 		return updated(e)
 	case RunCompleted:
-		m := &StrategyCompleted{Usage: tokens(e.Usage), Segment: e.Segment, CostUSD: e.Cost}
+		m := &StrategyCompleted{Usage: usageOf(e.Usage), Segment: e.Segment, CostUSD: e.Cost}
 		m.Result, m.Cut = cut(e.Text, MaxText)
 		return []RunMessage{m}
 	case RunFailed:

@@ -15,7 +15,7 @@ import (
 // AgentStreaming reports what an agent does. Messages without a seq are provisional: they are not
 // sent again, and recorded messages replace them.
 type AgentStreaming struct {
-	Place
+	RunPosition
 
 	AgentName string      `json:"agentName" jsonschema:"the agent"`
 	Event     StreamEvent `json:"event" jsonschema:"the event"`
@@ -115,7 +115,7 @@ type Retention struct {
 
 // AgentOutput is a model's recorded answer.
 type AgentOutput struct {
-	Place
+	RunPosition
 
 	AgentName    string      `json:"agentName" jsonschema:"the agent"`
 	Model        string      `json:"model,omitempty" jsonschema:"the model that answered"`
@@ -129,7 +129,7 @@ type AgentOutput struct {
 
 // AgentInput is a text for an agent, from a user or from Holdfast.
 type AgentInput struct {
-	Place
+	RunPosition
 
 	AgentName string      `json:"agentName" jsonschema:"the agent"`
 	Text      string      `json:"text" jsonschema:"the text"`
@@ -197,7 +197,7 @@ var streamTypes = sync.OnceValue(func() map[string]reflect.Type {
 
 // streaming is an AgentStreaming whose event is already encoded.
 type streaming struct {
-	Place
+	RunPosition
 
 	AgentName string `json:"agentName"`
 	Event     Raw    `json:"event"`
@@ -212,7 +212,7 @@ func (m *AgentStreaming) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonscan.Marshal(streaming{m.Place, m.AgentName, event})
+	return jsonscan.Marshal(streaming{m.RunPosition, m.AgentName, event})
 }
 
 // UnmarshalJSON decodes the event into the struct of its type.
@@ -235,7 +235,7 @@ func (m *AgentStreaming) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(s.Event, event); err != nil {
 		return fmt.Errorf("event: %w", err)
 	}
-	*m = AgentStreaming{Place: s.Place, AgentName: s.AgentName, Event: event}
+	*m = AgentStreaming{RunPosition: s.RunPosition, AgentName: s.AgentName, Event: event}
 	return nil
 }
 

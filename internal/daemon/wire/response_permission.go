@@ -9,7 +9,7 @@ import (
 // RequestPermission asks whether a tool call may run. As in CommaAgents, RequestID is the id of the
 // approval. PermissionRequestID has the same value.
 type RequestPermission struct {
-	Place
+	RunPosition
 
 	PermissionRequestID string           `json:"permissionRequestId" jsonschema:"for permission_decision; the same as requestId"`
 	AgentName           string           `json:"agentName" jsonschema:"the agent that wants to call the tool"`
@@ -53,7 +53,7 @@ type Effect struct {
 
 // PermissionResolved reports how an approval was answered, and by whom.
 type PermissionResolved struct {
-	Place
+	RunPosition
 
 	PermissionRequestID string            `json:"permissionRequestId" jsonschema:"the approval"`
 	Decision            approval.Decision `json:"decision" jsonschema:"allow, deny, allow-session or deny-session"`
@@ -84,7 +84,7 @@ func NewRuleSaved(run, question string, k *savedrule.Result) *RuleSaved {
 // PolicyUpdated contains the new chain of the guard of one tool. There is one message for each
 // guard.
 type PolicyUpdated struct {
-	Place
+	RunPosition
 
 	Tool     string          `json:"tool" jsonschema:"the tool; empty if there is no guard yet"`
 	Policies List[PolicyRef] `json:"policies" jsonschema:"the chain, in the order of evaluation"`

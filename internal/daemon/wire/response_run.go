@@ -26,7 +26,7 @@ type RunPrepared struct {
 
 // StrategyStarted reports that a run was started or continued.
 type StrategyStarted struct {
-	Place
+	RunPosition
 
 	StrategyName string       `json:"strategyName" jsonschema:"the strategy's name"`
 	StrategyPath string       `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
@@ -45,7 +45,7 @@ type StrategyStarted struct {
 
 // StepStarted reports the start of a step of the flow.
 type StepStarted struct {
-	Place
+	RunPosition
 
 	StepName  string      `json:"stepName" jsonschema:"the step's name in the strategy"`
 	Message   string      `json:"message" jsonschema:"input of the agent"`
@@ -57,7 +57,7 @@ type StepStarted struct {
 
 // StepCompleted reports the result of a step.
 type StepCompleted struct {
-	Place
+	RunPosition
 
 	StepName  string      `json:"stepName" jsonschema:"the step's name in the strategy"`
 	Result    StepResult  `json:"result" jsonschema:"its result"`
@@ -77,7 +77,7 @@ type StepResult struct {
 
 // StepFailed reports that a step failed; strategy_error follows.
 type StepFailed struct {
-	Place
+	RunPosition
 
 	StepName  string  `json:"stepName" jsonschema:"the step's name in the strategy"`
 	AgentName string  `json:"agentName,omitempty" jsonschema:"the agent that worked on it"`
@@ -88,7 +88,7 @@ type StepFailed struct {
 
 // StrategyCompleted reports the end of a run or of a segment. The run can be continued.
 type StrategyCompleted struct {
-	Place
+	RunPosition
 
 	Result  string      `json:"result" jsonschema:"the last step's text"`
 	Usage   Usage       `json:"usage" jsonschema:"tokens of the segment"`
@@ -99,7 +99,7 @@ type StrategyCompleted struct {
 
 // StrategyError reports that a run failed, was cancelled or was interrupted.
 type StrategyError struct {
-	Place
+	RunPosition
 
 	Error   Problem `json:"error" jsonschema:"EXECUTION_ERROR, CANCELLED or INTERRUPTED, and what went wrong"`
 	Segment int     `json:"segment,omitempty" jsonschema:"segment of the run"`
@@ -109,7 +109,7 @@ type StrategyError struct {
 
 // SteerQueued reports a text for the next model call of the run.
 type SteerQueued struct {
-	Place
+	RunPosition
 
 	Text string      `json:"text" jsonschema:"the text"`
 	By   string      `json:"by,omitempty" jsonschema:"who sent it"`
@@ -119,7 +119,7 @@ type SteerQueued struct {
 
 // RequestInput asks for the input of a user agent.
 type RequestInput struct {
-	Place
+	RunPosition
 
 	AgentName      string      `json:"agentName" jsonschema:"the agent that waits"`
 	Prompt         string      `json:"prompt,omitempty" jsonschema:"text of the request"`
@@ -130,7 +130,7 @@ type RequestInput struct {
 
 // InputReceived reports that a request_input was answered.
 type InputReceived struct {
-	Place
+	RunPosition
 
 	AgentName      string      `json:"agentName" jsonschema:"the agent that waited"`
 	InputRequestID string      `json:"inputRequestId" jsonschema:"of the request_input"`
@@ -150,8 +150,8 @@ type Usage struct {
 	ReasoningTokens  int64 `json:"reasoningTokens,omitempty" jsonschema:"thinking tokens; part of completionTokens"`
 }
 
-// tokens converts a transcript's usage; nil is zero.
-func tokens(u *transcript.Usage) Usage {
+// usageOf converts a transcript's usage; nil is zero.
+func usageOf(u *transcript.Usage) Usage {
 	if u == nil {
 		return Usage{}
 	}

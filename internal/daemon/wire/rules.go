@@ -17,15 +17,15 @@ import (
 
 // rule limits the values of a field, in addition to its type.
 type rule struct {
-	enum  []string // of a string: the allowed values
-	bytes int      // maximum size of a string, or of each string in a list
-	some  bool     // a string, or each string in a list, must not be empty
-	plain bool     // no control characters
-	id    bool     // a session id
-	min   int64    // of a number: minimum
-	max   int64    // maximum of a number; 0 is no limit
-	items int      // maximum number of entries in a list
-	bound bool     // a number is a limit in US dollars: -1 removes it
+	enum     []string // of a string: the allowed values
+	bytes    int      // maximum size of a string, or of each string in a list
+	nonEmpty bool     // a string, or each string in a list, must not be empty
+	plain    bool     // no control characters
+	id       bool     // a session id
+	min      int64    // of a number: minimum
+	max      int64    // maximum of a number; 0 is no limit
+	items    int      // maximum number of entries in a list
+	budget   bool     // a number is a limit in US dollars: -1 removes it
 }
 
 // check returns the problem that a value has, or "".
@@ -50,20 +50,20 @@ func (r *rule) text(s string) string {
 			what += fmt.Sprintf(", did you mean %q?", near)
 		}
 		return what
-	case r.some && s == "":
+	case r.nonEmpty && s == "":
 		return "must not be empty"
 	case r.bytes > 0 && len(s) > r.bytes:
 		return fmt.Sprintf("has %d bytes, at most %d are allowed", len(s), r.bytes)
 	case r.plain && strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }):
 		return "contains a control character"
 	case r.id:
-		return sessionID(s)
+		return sessionIDProblem(s)
 	}
 	return ""
 }
 
-// sessionID returns why s is not a valid run id, or "".
-func sessionID(s string) string {
+// sessionIDProblem returns why s is not a valid run id, or "".
+func sessionIDProblem(s string) string {
 	err := session.CheckID(s)
 	if err == nil {
 		return ""
@@ -75,8 +75,8 @@ func sessionID(s string) string {
 }
 
 func (r *rule) number(s string) string {
-	if r.bound {
-		return bound(s)
+	if r.budget {
+		return budgetProblem(s)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
@@ -90,7 +90,7 @@ func (r *rule) number(s string) string {
 	return ""
 }
 
-func bound(s string) string {
+func budgetProblem(s string) string {
 	if usd, err := strconv.ParseFloat(s, 64); err != nil || usd < 0 && usd != -1 {
 		return fmt.Sprintf("must be at least 0, or -1 for no limit, not %.60s", s)
 	}
@@ -116,29 +116,29 @@ func (r *rule) list(items []jsontree.Node) string {
 const maxPath = 4096 // bytes of a path, a glob, a rule, a name
 
 var (
-	aName = rule{bytes: maxPath, some: true, plain: true}
-	aText = rule{bytes: MaxText}
-	globs = rule{items: MaxGlobs, bytes: maxPath, some: true, plain: true}
+	nameRule  = rule{bytes: maxPath, nonEmpty: true, plain: true}
+	textRule  = rule{bytes: MaxText}
+	globsRule = rule{items: MaxGlobs, bytes: maxPath, nonEmpty: true, plain: true}
 )
 
 // rules are for fields that are the same in all messages.
 var rules = map[string]rule{
 	"requestId":           {bytes: MaxRequestID},
 	"runId":               {id: true},
-	"permissionRequestId": {bytes: 256, some: true},
-	"inputRequestId":      {bytes: 256, some: true},
-	"agentName":           {bytes: 256, some: true},
-	"input":               aText,
-	"text":                aText,
-	"strategyPath":        aName,
-	"manifestPath":        aName,
-	"cwd":                 aName,
-	"workspace":           aName,
-	"modelOverride":       aName,
+	"permissionRequestId": {bytes: 256, nonEmpty: true},
+	"inputRequestId":      {bytes: 256, nonEmpty: true},
+	"agentName":           {bytes: 256, nonEmpty: true},
+	"input":               textRule,
+	"text":                textRule,
+	"strategyPath":        nameRule,
+	"manifestPath":        nameRule,
+	"cwd":                 nameRule,
+	"workspace":           nameRule,
+	"modelOverride":       nameRule,
 	"mode":                {enum: names(policy.Modes())},
-	"maxBudgetUsd":        {bound: true},
-	"tool":                aName,
-	"token":               aName,
+	"maxBudgetUsd":        {budget: true},
+	"tool":                nameRule,
+	"token":               nameRule,
 	"client":              {bytes: 256, plain: true},
 	"protocol":            {max: Protocol},
 	"decision":            {enum: names(decisions())},
@@ -146,8 +146,8 @@ var rules = map[string]rule{
 	"always":              {enum: []string{layernames.Local, layernames.Project, layernames.User}},
 	"message":             {bytes: 64 << 10},
 	"digest":              {bytes: 256},
-	"allow":               globs,
-	"deny":                globs,
+	"allow":               globsRule,
+	"deny":                globsRule,
 	"default":             {enum: []string{"allow", "deny", "ask"}},
 	"status":              {enum: names(statuses())},
 	"limit":               {min: 1, max: 500},
@@ -195,7 +195,7 @@ var requests = []request{
 	{name: "continue_run", of: &ContinueRun{}},
 	{name: "stop_run", of: &StopRun{}},
 	{name: "user_input", of: &UserInput{}},
-	{name: "steer_run", of: &SteerRun{}, rules: map[string]rule{"text": {bytes: MaxText, some: true}}},
+	{name: "steer_run", of: &SteerRun{}, rules: map[string]rule{"text": {bytes: MaxText, nonEmpty: true}}},
 	{name: "permission_decision", of: &PermissionDecision{}, check: checkDecision},
 	{name: "update_policy", of: &UpdatePolicy{}, rules: map[string]rule{"mode": {enum: []string{"read", "write"}}}, check: checkUpdate},
 	{name: "set_mode", of: &SetMode{}},

@@ -77,9 +77,9 @@ func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[StreamEvent]():       ref("event"),
 		reflect.TypeFor[Time]():              {Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
-		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(codes())).Enum},
-		reflect.TypeFor[api.RunStatus]():     oneOf(names(statuses())),
-		reflect.TypeFor[approval.Decision](): oneOf(names(decisions())),
+		reflect.TypeFor[Code]():              {Type: "string", Examples: enumSchema(names(codes())).Enum},
+		reflect.TypeFor[api.RunStatus]():     enumSchema(names(statuses())),
+		reflect.TypeFor[approval.Decision](): enumSchema(names(decisions())),
 		reflect.TypeFor[policy.Mode]():       {Type: "string"}, // newer versions may have other modes
 		reflect.TypeFor[policy.Operation]():  {Type: "string"},
 	}
@@ -91,7 +91,7 @@ func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 	return m
 }
 
-func oneOf(list []string) *jsonschema.Schema {
+func enumSchema(list []string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, v := range list {
 		s.Enum = append(s.Enum, v)
@@ -105,7 +105,7 @@ func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
 	if err != nil {
 		panic(fmt.Sprintf("wire: %s: %v", t, err)) // it depends only on this package's types
 	}
-	open(s)
+	allowAdditional(s)
 	var kind any = name
 	s.Properties["type"] = &jsonschema.Schema{Const: &kind}
 	if !slices.Contains(s.Required, "type") {
@@ -115,9 +115,9 @@ func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// open allows additional fields and removes null, because nil fields are omitted. The exception is
+// allowAdditional allows additional fields and removes null, because nil fields are omitted. The exception is
 // the end time of a run that has not ended.
-func open(s *jsonschema.Schema) {
+func allowAdditional(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
@@ -127,9 +127,9 @@ func open(s *jsonschema.Schema) {
 	if slices.Equal(s.Types, []string{"null", "array"}) {
 		s.Type, s.Types = "array", nil
 	}
-	open(s.Items)
+	allowAdditional(s.Items)
 	for field, p := range s.Properties {
-		open(p)
+		allowAdditional(p)
 		if len(p.Types) == 2 && p.Types[0] == "null" && !slices.Contains(s.Required, field) {
 			p.Type, p.Types = p.Types[1], nil
 		}
@@ -148,7 +148,7 @@ func requestSchema(r *request) *jsonschema.Schema {
 			continue
 		}
 		p := s.Properties[d.name]
-		if kindOfRaw(r, d.name) {
+		if isRaw(r, d.name) {
 			p.Type = "object"
 		}
 		d.rule.describe(p)
@@ -160,8 +160,8 @@ func requestSchema(r *request) *jsonschema.Schema {
 	return s
 }
 
-// kindOfRaw reports whether a field is JSON that is passed on unchanged, which is always an object.
-func kindOfRaw(r *request, field string) bool {
+// isRaw reports whether a field is JSON that is passed on unchanged, which is always an object.
+func isRaw(r *request, field string) bool {
 	for _, sf := range reflect.VisibleFields(reflect.TypeOf(r.of).Elem()) {
 		if name, _, _ := strings.Cut(sf.Tag.Get("json"), ","); name == field {
 			return sf.Type == reflect.TypeFor[Raw]()
@@ -176,12 +176,12 @@ func (r *rule) describe(s *jsonschema.Schema) {
 	switch s.Type {
 	case "string":
 		if r.enum != nil {
-			s.Enum = oneOf(r.enum).Enum
+			s.Enum = enumSchema(r.enum).Enum
 		}
 		if r.bytes > 0 {
 			s.MaxLength = &r.bytes
 		}
-		if r.some || r.id {
+		if r.nonEmpty || r.id {
 			s.MinLength = new(1)
 		}
 		if r.id {

@@ -69,7 +69,7 @@ func TestSchemaRejects(t *testing.T) {
 	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
 	for _, m := range samples() {
 		full := object(t, Encode(m))
-		for _, field := range append(slices.Clone(outlines()[m.Type()].required), "type") {
+		for _, field := range append(slices.Clone(fieldsByType()[m.Type()].required), "type") {
 			if frame := with(t, full, field, ""); valid(t, daemon, frame) == nil {
 				t.Errorf("the schema accepts %s", frame)
 			}
@@ -97,7 +97,7 @@ func TestSchemaRejects(t *testing.T) {
 func TestSchemaAcceptsDecodable(t *testing.T) {
 	client := schemaOf(t, "client")
 	taken, refused := 0, 0
-	for _, h := range hostiles(t) {
+	for _, h := range readHostile(t) {
 		var v any
 		if len(h.frame) > 200_000 || json.Unmarshal(h.frame, &v) != nil {
 			continue
@@ -130,7 +130,7 @@ func TestSchemaSides(t *testing.T) {
 	if err := json.Unmarshal(Schema(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	client, daemon := slices.Clone(requestTypes), slices.Collect(maps.Keys(outlines()))
+	client, daemon := slices.Clone(requestTypes), slices.Collect(maps.Keys(fieldsByType()))
 	for side, list := range map[string][]string{"client": client, "daemon": daemon} {
 		var got []string
 		for _, r := range doc.Defs[side].OneOf {

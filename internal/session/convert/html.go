@@ -38,13 +38,13 @@ const pageHead = `<!doctype html>
 func writeHTML(w *bufio.Writer, l *session.Loaded) error {
 	style := htmlpage.Style + pageStyle
 	title := titleOf(l.Meta)
-	fmt.Fprintf(w, pageHead, htmlpage.Source(style), htmlpage.Text(visible(title)), style, htmlpage.Text(title))
+	fmt.Fprintf(w, pageHead, htmlpage.CSPHash(style), htmlpage.Escape(visible(title)), style, htmlpage.Escape(title))
 	for _, f := range factsOf(l.Meta) {
-		fmt.Fprintf(w, "<div><dt>%s</dt><dd>%s</dd></div>", f[0], htmlpage.Text(f[1]))
+		fmt.Fprintf(w, "<div><dt>%s</dt><dd>%s</dd></div>", f[0], htmlpage.Escape(f[1]))
 	}
 	_, _ = w.WriteString("</dl>\n</header>\n<main>\n")
 	for _, n := range l.Notices {
-		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(n))
+		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Escape(n))
 	}
 	for i, e := range l.Items {
 		it, err := e.Decode()
@@ -64,7 +64,7 @@ func htmlItem(w *bufio.Writer, n int, it transcript.Item) {
 	role := strings.ToLower(roleName(it.Role))
 	fmt.Fprintf(w, "<article class=%q id=\"i%d\">\n<h2><a href=\"#i%d\">%s</a>", role, n, n, roleName(it.Role))
 	if it.Role == transcript.RoleAssistant && it.Model != "" {
-		fmt.Fprintf(w, " <span class=\"dim\">%s</span>", htmlpage.Text(it.Model))
+		fmt.Fprintf(w, " <span class=\"dim\">%s</span>", htmlpage.Escape(it.Model))
 	}
 	if !it.Time.IsZero() {
 		fmt.Fprintf(w, " <time datetime=%q>%s</time>", it.Time.UTC().Format(isoMillis), it.Time.UTC().Format("2006-01-02 15:04:05"))
@@ -75,7 +75,7 @@ func htmlItem(w *bufio.Writer, n int, it transcript.Item) {
 	}
 	switch it.Finish {
 	case transcript.FinishMaxTokens, transcript.FinishCancelled, transcript.FinishRefusal, transcript.FinishError:
-		fmt.Fprintf(w, "<p class=\"notice\">ended by: %s</p>\n", htmlpage.Text(strings.ReplaceAll(string(it.Finish), "_", " ")))
+		fmt.Fprintf(w, "<p class=\"notice\">ended by: %s</p>\n", htmlpage.Escape(strings.ReplaceAll(string(it.Finish), "_", " ")))
 	}
 	_, _ = w.WriteString("</article>\n")
 }
@@ -84,19 +84,19 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 	switch p := p.(type) {
 	case transcript.Text:
 		if strings.TrimSpace(p.Text) != "" {
-			fmt.Fprintf(w, "<div class=\"said\">%s</div>\n", htmlpage.Text(strings.Trim(p.Text, "\n")))
+			fmt.Fprintf(w, "<div class=\"said\">%s</div>\n", htmlpage.Escape(strings.Trim(p.Text, "\n")))
 		}
 	case transcript.Thinking:
 		if p.Text != "" {
-			fmt.Fprintf(w, "<details><summary>thinking</summary><div class=\"said dim\">%s</div></details>\n", htmlpage.Text(p.Text))
+			fmt.Fprintf(w, "<details><summary>thinking</summary><div class=\"said dim\">%s</div></details>\n", htmlpage.Escape(p.Text))
 		}
 	case transcript.ToolUse:
 		fmt.Fprintf(w, "<details class=\"call\" open><summary><b>%s</b> %s</summary><pre>%s</pre></details>\n",
-			htmlpage.Text(p.Name), htmlpage.Text(summaryLine(p.Input)), htmlpage.Text(indented(p.Input)))
+			htmlpage.Escape(p.Name), htmlpage.Escape(summaryLine(p.Input)), htmlpage.Escape(indented(p.Input)))
 	case transcript.ToolResult:
 		htmlResult(w, p)
 	case transcript.Structured:
-		fmt.Fprintf(w, "<pre>%s</pre>\n", htmlpage.Text(indented(p.Value)))
+		fmt.Fprintf(w, "<pre>%s</pre>\n", htmlpage.Escape(indented(p.Value)))
 	case transcript.Media:
 		switch p.MIME {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -105,10 +105,10 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 				return
 			}
 		}
-		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(partDescription(p)))
+		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Escape(partDescription(p)))
 	default:
 		if s := partDescription(p); s != "" {
-			fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(s))
+			fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Escape(s))
 		}
 	}
 }
@@ -129,7 +129,7 @@ func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
 	}
 	fmt.Fprintf(w, "<details class=%q%s><summary>%s</summary>", class, open, what)
 	if s != "" {
-		fmt.Fprintf(w, "<pre>%s</pre>", htmlpage.Text(s))
+		fmt.Fprintf(w, "<pre>%s</pre>", htmlpage.Escape(s))
 	}
 	for _, q := range p.Content {
 		if _, isText := q.(transcript.Text); !isText {

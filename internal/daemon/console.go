@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// page serves the console: its files, and index.html for the paths that the console handles itself
-// (see place). Package auth sets its Content-Security-Policy.
-func (a *service) page(w http.ResponseWriter, r *http.Request) {
+// serveConsole serves the console: its files, and index.html for the paths that the console handles itself
+// (see isConsolePath). Package auth sets its Content-Security-Policy.
+func (a *service) serveConsole(w http.ResponseWriter, r *http.Request) {
 	notFound := refuse(outcome.NotFound, "not found: "+r.URL.Path, "GET /v1/openapi.json lists all routes")
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if a.o.Console == nil || name == "v1" || strings.HasPrefix(name, "v1/") || name == "metrics" {
@@ -23,7 +23,7 @@ func (a *service) page(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, refuse(outcome.NoMethod, "the method "+r.Method+" is not allowed here", "Allow: GET, HEAD"))
 		return
 	}
-	if place(a.o.Console, name) {
+	if isConsolePath(a.o.Console, name) {
 		name = "index.html"
 	}
 	if info, err := fs.Stat(a.o.Console, name); err != nil || info.IsDir() {
@@ -33,9 +33,9 @@ func (a *service) page(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, withPath(r, "/"+name), a.o.Console, name)
 }
 
-// place reports whether the console itself handles a path: it has no dot, or it is in a folder
+// isConsolePath reports whether the console itself handles a path: it has no dot, or it is in a folder
 // without files, such as sessions, because session ids may contain a dot.
-func place(files fs.FS, name string) bool {
+func isConsolePath(files fs.FS, name string) bool {
 	folder, _, deep := strings.Cut(name, "/")
 	if name == "" || !strings.Contains(path.Base(name), ".") {
 		return true

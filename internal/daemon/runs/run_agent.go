@@ -46,20 +46,20 @@ func (m *AgentParts) close() {
 	}
 }
 
-// member returns an agent of the run. It creates the agent on first use.
-func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
-	made, err := x.r.turns.lock(ctx, x.making())
+// ensureAgent returns an agent of the run. It creates the agent on first use.
+func (x *run) ensureAgent(ctx context.Context, name string) (*runAgent, error) {
+	made, err := x.r.locks.lock(ctx, x.agentLockName())
 	if err != nil {
 		return nil, err
 	}
 	defer made()
 	x.mu.Lock()
-	m := x.members[name]
+	m := x.agents[name]
 	x.mu.Unlock()
 	if m != nil {
 		return m, nil
 	}
-	spec, ok := x.agent(name)
+	spec, ok := x.agentSpec(name)
 	if !ok {
 		return nil, fmt.Errorf("unknown agent %q", name)
 	}
@@ -79,7 +79,7 @@ func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.members[name] = m
+	x.agents[name] = m
 	return m, nil
 }
 
@@ -117,10 +117,10 @@ func (m *runAgent) make(ctx context.Context) (err error) {
 	return err
 }
 
-// working adapts [agent.Agent] to Agent: its Run is [agent.Agent.Work].
-type working struct{ *agent.Agent }
+// agentAdapter adapts [agent.Agent] to Agent: its Run is [agent.Agent.Work].
+type agentAdapter struct{ *agent.Agent }
 
-func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+func (w agentAdapter) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return w.Work(ctx, input...)
 }
 
@@ -135,7 +135,7 @@ func (m *AgentParts) agent(ctx context.Context, o agent.Options) (Agent, error) 
 	if m.Attach != nil {
 		m.Attach(a)
 	}
-	return working{a}, nil
+	return agentAdapter{a}, nil
 }
 
 // open opens the agent's session. It records the notices of the opening in the run's log, because
@@ -167,7 +167,7 @@ func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, err
 		}
 		out.Text, out.Finish = res.Text, string(res.Reason)
 		out.Usage, out.Cost = out.Usage.Add(res.Usage), out.Cost+res.CostUSD
-		if err := m.ended(ctx, res); err != nil {
+		if err := m.turnError(ctx, res); err != nil {
 			return out, err
 		}
 		if len(m.agent.Snapshot().Pending) == 0 {
@@ -215,8 +215,8 @@ func (deferredError) Error() string {
 
 func (deferredError) Unwrap() error { return errSuspended }
 
-// ended returns why a turn did not complete the step, or nil if it did.
-func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
+// turnError returns why a turn did not complete the step, or nil if it did.
+func (m *runAgent) turnError(ctx context.Context, res *event.Result) error {
 	switch res.Reason {
 	case event.ReasonCompleted:
 		return nil
@@ -246,7 +246,7 @@ func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
 func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 	switch e := e.(type) {
 	case event.ApprovalResolved:
-		m.x.questionClosed(e.ID)
+		m.x.approvalClosed(e.ID)
 	case event.SubagentEvent:
 		m.onSubagentEvent(e)
 		return
@@ -290,7 +290,7 @@ func (m *runAgent) onSubagentEvent(e event.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(event.SubagentEvent) {
 		m.x.notifySubagent(of.Session, of.Name)
 		if r, is := of.Event.(event.ApprovalResolved); is {
-			m.x.questionClosed(r.ID)
+			m.x.approvalClosed(r.ID)
 		}
 	}
 }

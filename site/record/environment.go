@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A stage is the folder in which scenes are played: a home and a project. Its path
+// An environment is the folder in which recordings are made: a home and a project. Its path
 // is visible in recordings, so it is always the same.
-type stage struct {
+type environment struct {
 	dir string
 }
 
@@ -30,8 +30,8 @@ const (
 	plays   = "record/plays"
 )
 
-func newStage(program string) (*stage, error) {
-	s := &stage{dir: filepath.Join(os.TempDir(), "recording")}
+func newEnvironment(program string) (*environment, error) {
+	s := &environment{dir: filepath.Join(os.TempDir(), "recording")}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("%w\nhint: another recording may be in progress; otherwise remove the folder", err)
 	}
@@ -49,13 +49,13 @@ func newStage(program string) (*stage, error) {
 		err = os.Mkdir(filepath.Join(s.dir, "home"), 0o700)
 	}
 	if err == nil {
-		err = give(filepath.Join(s.dir, "home"))
+		err = giveToUser(filepath.Join(s.dir, "home"))
 	}
 	return s, err
 }
 
-// give makes the user the owner of a folder.
-func give(dir string) error {
+// giveToUser makes the user the owner of a folder.
+func giveToUser(dir string) error {
 	if os.Getuid() != 0 {
 		return nil
 	}
@@ -67,10 +67,10 @@ func give(dir string) error {
 	})
 }
 
-func (s *stage) remove() { _ = os.RemoveAll(s.dir) }
+func (s *environment) remove() { _ = os.RemoveAll(s.dir) }
 
-// play runs the commands of a scene and returns what the terminal showed.
-func (s *stage) play(sc scene) ([]chunk, error) {
+// record runs the commands of a recording and returns what the terminal showed.
+func (s *environment) record(sc recording) ([]chunk, error) {
 	dir := filepath.Join(s.dir, "home", "calendar")
 	if sc.fresh {
 		if err := os.RemoveAll(dir); err != nil {
@@ -79,7 +79,7 @@ func (s *stage) play(sc scene) ([]chunk, error) {
 		if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
 			return nil, err
 		}
-		if err := give(dir); err != nil {
+		if err := giveToUser(dir); err != nil {
 			return nil, err
 		}
 	}

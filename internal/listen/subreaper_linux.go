@@ -25,10 +25,10 @@ type Subreaper struct {
 	ended      map[int]bool // the zombie processes that the last check found
 }
 
-const lookEvery = 5 * time.Second
+const reapEvery = 5 * time.Second
 
-// Adopt starts adopting orphaned processes.
-func Adopt() (*Subreaper, error) {
+// StartSubreaper starts adopting orphaned processes.
+func StartSubreaper() (*Subreaper, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become the parent of orphaned processes: %w", err)
 	}
@@ -39,7 +39,7 @@ func Adopt() (*Subreaper, error) {
 
 func (a *Subreaper) run() {
 	defer close(a.done)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(reapEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -13,19 +13,19 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// open is a pending approval or input of a run, and where it is recorded.
-type open struct {
+// pendingRequest is a pending approval or input of a run, and where it is recorded.
+type pendingRequest struct {
 	id       string
-	question *approval.Request // nil for an input
+	approval *approval.Request // nil for an input
 	input    api.WaitingInput
 	at       int64 // the seq of the record in the log that contains it
 	seq      int64 // seq in the run's log; 0 while unknown
 	agent    string
 }
 
-// waiting returns the messages about the pending approvals and input requests of a run that were
+// pendingMessages returns the messages about the pending approvals and input requests of a run that were
 // requested at or before a seq. A subscription after that seq would not send them.
-func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.Message, error) {
+func (s *sockets) pendingMessages(ctx context.Context, run string, until int64) ([]wire.Message, error) {
 	if until <= 0 {
 		return nil, nil
 	}
@@ -43,8 +43,8 @@ func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.
 			continue
 		}
 		var m wire.RunMessage = wire.InputRequest(run, w.input)
-		if w.question != nil {
-			m = wire.Permission(run, cmp.Or(w.agent, name), w.question)
+		if w.approval != nil {
+			m = wire.Permission(run, cmp.Or(w.agent, name), w.approval)
 		}
 		m.Position().Seq, m.Position().Pending = w.seq, true
 		list = append(list, m)
@@ -53,14 +53,14 @@ func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.
 }
 
 // pending returns the pending approvals and inputs of a run, oldest first.
-func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
+func (s *sockets) pending(ctx context.Context, run string) ([]*pendingRequest, error) {
 	info, err := s.o.Runs.Get(ctx, run)
 	if err != nil || info.Approvals+len(info.Inputs) == 0 {
 		return nil, err
 	}
-	var found []*open
+	var found []*pendingRequest
 	for _, in := range info.Inputs {
-		found = append(found, &open{id: in.InputRequestID, input: in})
+		found = append(found, &pendingRequest{id: in.InputRequestID, input: in})
 	}
 	ids := []string{run}
 	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, WithApprovals: true, Worktrees: true})
@@ -76,7 +76,7 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 			return nil, err
 		}
 		for i := range questions {
-			found = append(found, &open{id: questions[i].ID, question: &questions[i]})
+			found = append(found, &pendingRequest{id: questions[i].ID, approval: &questions[i]})
 		}
 	}
 	return found, nil
@@ -84,27 +84,27 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 
 // locate finds the seq of each request in the run's log. Requests that are not relayed yet get no
 // seq.
-func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
+func (s *sockets) locate(ctx context.Context, run string, found []*pendingRequest) error {
 	for _, w := range found {
-		if w.question == nil || w.question.Session == run {
+		if w.approval == nil || w.approval.Session == run {
 			continue
 		}
-		if err := s.scan(ctx, w.question.Session, []*open{w}, func(r *session.Record) bool {
+		if err := s.scan(ctx, w.approval.Session, []*pendingRequest{w}, func(r *session.Record) bool {
 			w.at = r.Seq
-			return r.Kind == record.KindApprovalAsked && idOf(r) == w.id
+			return r.Kind == record.KindApprovalAsked && requestIDOf(r) == w.id
 		}); err != nil {
 			return err
 		}
 	}
-	return s.scan(ctx, run, found, func(r *session.Record) bool { return settle(run, found, r) })
+	return s.scan(ctx, run, found, func(r *session.Record) bool { return markFound(run, found, r) })
 }
 
 // scan reads a log backwards. It stops when done reports that all requests were found, or before
 // the oldest request.
-func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(*session.Record) bool) error {
-	oldest := asked(found[0])
+func (s *sockets) scan(ctx context.Context, id string, found []*pendingRequest, done func(*session.Record) bool) error {
+	oldest := askedAt(found[0])
 	for _, w := range found {
-		if at := asked(w); at.Before(oldest) {
+		if at := askedAt(w); at.Before(oldest) {
 			oldest = at
 		}
 	}
@@ -120,21 +120,21 @@ func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(
 	return nil
 }
 
-func asked(w *open) time.Time {
-	if w.question != nil {
-		return w.question.AskedAt
+func askedAt(w *pendingRequest) time.Time {
+	if w.approval != nil {
+		return w.approval.AskedAt
 	}
 	return w.input.AskedAt
 }
 
-// settle marks those requests in found that a record of the run's log contains. It reports whether
+// markFound marks those requests in found that a record of the run's log contains. It reports whether
 // all requests are found.
-func settle(run string, found []*open, r *session.Record) bool {
+func markFound(run string, found []*pendingRequest, r *session.Record) bool {
 	switch r.Kind {
 	case record.KindApprovalAsked:
-		id := idOf(r)
+		id := requestIDOf(r)
 		for _, w := range found {
-			if w.question != nil && w.question.Session == run && w.id == id {
+			if w.approval != nil && w.approval.Session == run && w.id == id {
 				w.seq = r.Seq
 			}
 		}
@@ -145,9 +145,9 @@ func settle(run string, found []*open, r *session.Record) bool {
 		}
 		for _, w := range found {
 			switch {
-			case w.question == nil && e.Event == wire.RunInputAsked && e.InputID == w.id:
+			case w.approval == nil && e.Event == wire.RunInputAsked && e.InputID == w.id:
 				w.seq = r.Seq
-			case w.question != nil && e.Event == wire.RunRelayed && e.Session == w.question.Session && e.From <= w.at && w.at <= e.To:
+			case w.approval != nil && e.Event == wire.RunRelayed && e.Session == w.approval.Session && e.From <= w.at && w.at <= e.To:
 				w.seq, w.agent = r.Seq, e.Agent
 			}
 		}
@@ -162,7 +162,7 @@ func settle(run string, found []*open, r *session.Record) bool {
 	return true
 }
 
-func idOf(r *session.Record) string {
+func requestIDOf(r *session.Record) string {
 	var head struct {
 		ID string `json:"id"`
 	}

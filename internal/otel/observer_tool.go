@@ -19,7 +19,7 @@ import (
 
 func (w *agentObserver) decision(d policy.Decision) {
 	attrs := []attribute.KeyValue{attribute.String(attrEffect, string(d.Effect)), attribute.String(attrDecider, decider(&d))}
-	w.t.meters.decisions.Add(context.Background(), 1, metric.WithAttributes(attrs...))
+	w.t.instruments.decisions.Add(context.Background(), 1, metric.WithAttributes(attrs...))
 	switch {
 	case w.turn == nil:
 	case d.Effect == policy.Deny:
@@ -81,7 +81,7 @@ func (w *agentObserver) toolFinished(now time.Time, e event.ToolFinished) {
 	if ended := s.began.Add(e.Duration()); e.Millis > 0 && ended.Before(now) {
 		now = ended
 	}
-	s.end(now, w.t.meters.tool)
+	s.end(now, w.t.instruments.tool)
 }
 
 func (w *agentObserver) asked(now time.Time, e event.ApprovalAsked) {
@@ -93,7 +93,7 @@ func (w *agentObserver) asked(now time.Time, e event.ApprovalAsked) {
 		attribute.String(attrTool, q.Tool), attribute.String(attrToolCall, q.Use),
 		attribute.String(attrQuestion, q.ID), attribute.String(attrMode, string(q.Mode)),
 	})
-	w.t.meters.pending.Add(context.Background(), 1)
+	w.t.instruments.pending.Add(context.Background(), 1)
 }
 
 func (w *agentObserver) answered(now time.Time, e event.ApprovalResolved) {
@@ -118,8 +118,8 @@ func (w *agentObserver) stopWaiting(now time.Time, s *span, answer string) {
 	label := attribute.String(attrAnswer, answer)
 	s.SetAttributes(label)
 	s.labels = append(s.labels, label)
-	s.end(now, w.t.meters.wait)
-	w.t.meters.pending.Add(context.Background(), -1)
+	s.end(now, w.t.instruments.wait)
+	w.t.instruments.pending.Add(context.Background(), -1)
 }
 
 // hooks adds a span for each hook that ran. The hooks of an event that can rewrite its input run
@@ -135,7 +135,7 @@ func (w *agentObserver) hooks(now time.Time, ran record.HookRan) {
 		}
 	}
 	if ran.Silent > 0 {
-		w.t.meters.hooks.Add(context.Background(), int64(ran.Silent), metric.WithAttributes(event, attribute.String(attrHookOutput, "none")))
+		w.t.instruments.hooks.Add(context.Background(), int64(ran.Silent), metric.WithAttributes(event, attribute.String(attrHookOutput, "none")))
 	}
 }
 
@@ -157,6 +157,6 @@ func (w *agentObserver) hook(began, ended time.Time, event attribute.KeyValue, r
 	if r.Error != "" {
 		s.fail("hook_error")
 	}
-	s.end(ended, w.t.meters.hookTime)
-	w.t.meters.hooks.Add(context.Background(), 1, metric.WithAttributes(event, effect))
+	s.end(ended, w.t.instruments.hookTime)
+	w.t.instruments.hooks.Add(context.Background(), 1, metric.WithAttributes(event, effect))
 }

@@ -7,11 +7,11 @@ const names = {
 
 const reasons = { 0: 'the daemon does not answer', 507: 'the disk of its store is full' };
 
-/** forNow reports whether an error is temporary: nothing was done, and the request can be sent again. */
-export const forNow = (e) => e.status === 503 || e.status === 507 || e.status === 0;
+/** isTemporary reports whether an error is temporary: nothing was done, and the request can be sent again. */
+export const isTemporary = (e) => e.status === 503 || e.status === 507 || e.status === 0;
 
-/** useAgain keeps an answer that could not be stored yet, and calls send(answer) when it is time to retry. */
-export function useAgain(send, idle) {
+/** useUnsentAnswer keeps an answer that could not be stored yet, and calls send(answer) when it is time to retry. */
+export function useUnsentAnswer(send, idle) {
   const [pending, setPending] = useState(null); // {answer, error}
   useEffect(() => {
     if (!pending || !idle) return undefined;
@@ -21,8 +21,8 @@ export function useAgain(send, idle) {
   return [pending, setPending];
 }
 
-/** Again shows which answer was not stored, and why. */
-export function Again({ pending, busy, send, drop }) {
+/** UnsentAnswer shows which answer was not stored, and why. */
+export function UnsentAnswer({ pending, busy, send, drop }) {
   const name = (pending.answer.always ? 'Always allow' : names[pending.answer.decision]) + (pending.answer.stop ? ' and stop' : '');
   return html`<div class="again" role="status">
     <p class="warning">Your answer, <strong>${name}</strong>, could not be stored: ${reasons[pending.error.status] || 'the store is unreachable, or the daemon is stopping'}. This page keeps it and sends it again automatically.</p>

@@ -13,18 +13,18 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// question is an approval request that an agent of a run waits for.
+// pendingApproval is an approval request that an agent of a run waits for.
 //
-//	agent ─ ask ─► question
-//	  ▲ watches       │ settled
+//	agent ─ ask ─► pendingApproval
+//	  ▲ watches       │ applied
 //	run's log ◄─ Decide: approval.Resolve records the answer
-type question struct {
+type pendingApproval struct {
 	approval.Request
-	settled chan struct{} // closed when the agent has read the answer or no longer waits
+	applied chan struct{} // closed when the agent has read the answer or no longer waits
 }
 
-// settling is how long a decision waits at most until its agent has processed it.
-const settling = 5 * time.Second
+// applyTimeout is how long a decision waits at most until its agent has processed it.
+const applyTimeout = 5 * time.Second
 
 // askCallback returns the agent's Ask function, as the spec's onAsk says: for deny it is nil, for
 // suspend it suspends the run, and for ask it waits for an answer. A recorded run that is continued
@@ -51,13 +51,13 @@ func (m *runAgent) askCallback() func(context.Context, approval.Request) (approv
 // registered until the agent has read the answer from the log.
 func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	x := m.x
-	own := &question{Request: q, settled: make(chan struct{})}
+	own := &pendingApproval{Request: q, applied: make(chan struct{})}
 	x.mu.Lock()
 	if ctx.Err() != nil { // the agent has an answer or no longer waits
 		x.mu.Unlock()
 		return approval.Answer{}, context.Cause(ctx)
 	}
-	x.questions[q.ID] = own
+	x.approvals[q.ID] = own
 	x.mu.Unlock()
 	select {
 	case <-ctx.Done(): // answered, expired or interrupted: the agent reports which
@@ -70,19 +70,19 @@ func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer
 
 // suspend ends the run while an approval request is still open. The run can be resumed.
 func (x *run) suspend(id string) {
-	x.questionClosed(id)
+	x.approvalClosed(id)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.leaving = true
 }
 
-// questionClosed removes an approval request that no longer waits.
-func (x *run) questionClosed(id string) {
+// approvalClosed removes an approval request that no longer waits.
+func (x *run) approvalClosed(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if q := x.questions[id]; q != nil {
-		close(q.settled)
-		delete(x.questions, id)
+	if q := x.approvals[id]; q != nil {
+		close(q.applied)
+		delete(x.approvals, id)
 	}
 }
 
@@ -93,7 +93,7 @@ func (x *run) questionClosed(id string) {
 // [approval.Resolve] and [approval.Find]. A digest that is not "" must match the request
 // ([approval.ErrInvalid]).
 func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
-	x, q, err := r.findQuestion(ctx, id, ans.RequestID)
+	x, q, err := r.findApproval(ctx, id, ans.RequestID)
 	if err != nil {
 		return approval.Answer{}, r.withAnswer(ctx, id, ans.RequestID, err)
 	}
@@ -113,15 +113,15 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 // awaitApplied waits until the agent that requested the approval has read the recorded answer.
 func (x *run) awaitApplied(ctx context.Context, id string) {
 	x.mu.Lock()
-	q := x.questions[id]
+	q := x.approvals[id]
 	x.mu.Unlock()
 	if q == nil {
 		return
 	}
-	timer := time.NewTimer(settling)
+	timer := time.NewTimer(applyTimeout)
 	defer timer.Stop()
 	select {
-	case <-q.settled:
+	case <-q.applied:
 	case <-x.done:
 	case <-timer.C:
 	case <-ctx.Done():
@@ -152,9 +152,9 @@ func (r *Runs) withAnswer(ctx context.Context, run, question string, err error) 
 	return err
 }
 
-// findQuestion finds an approval request. It also returns the active run that waits for the answer,
+// findApproval finds an approval request. It also returns the active run that waits for the answer,
 // or nil. If a run id is given, it searches only the requests of that run.
-func (r *Runs) findQuestion(ctx context.Context, run, id string) (*run, approval.Request, error) {
+func (r *Runs) findApproval(ctx context.Context, run, id string) (*run, approval.Request, error) {
 	if run != "" {
 		x := r.lookup(run)
 		if x != nil && !x.begun() {
@@ -166,7 +166,7 @@ func (r *Runs) findQuestion(ctx context.Context, run, id string) (*run, approval
 		q, err := r.pending(ctx, run, id)
 		return x, q, err
 	}
-	live := r.running()
+	live := r.activeRuns()
 	for _, x := range live {
 		if q, ok := x.findWaiting(id); ok {
 			return x, q, nil
@@ -184,8 +184,8 @@ func (r *Runs) findQuestion(ctx context.Context, run, id string) (*run, approval
 	return nil, q, nil
 }
 
-// running lists the active runs.
-func (r *Runs) running() []*run {
+// activeRuns lists the active runs.
+func (r *Runs) activeRuns() []*run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []*run
@@ -204,7 +204,7 @@ func (x *run) findWaiting(id string) (approval.Request, bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if q := x.questions[id]; q != nil {
+	if q := x.approvals[id]; q != nil {
 		return q.Request, true
 	}
 	return approval.Request{}, false

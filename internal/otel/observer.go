@@ -29,11 +29,11 @@ type agentObserver struct {
 	tools   map[string]*span // by use
 	waits   map[string]*span // by approval
 	decided map[string]policy.Decision
-	turnNow running
+	current turnTotals
 }
 
-// running has the totals of a turn.
-type running struct {
+// turnTotals has the totals of a turn.
+type turnTotals struct {
 	id       string
 	provider string
 	model    string
@@ -76,7 +76,7 @@ func (w *agentObserver) Observe(session string, e event.Event) {
 	case event.ModelFinished:
 		w.modelFinished(now, e)
 	case event.UsageUpdated:
-		w.used(now, e)
+		w.recordCost(now, e)
 	case event.DecisionMade:
 		w.decision(e.Decision)
 	case event.ToolStarted:
@@ -153,14 +153,14 @@ func (w *agentObserver) open(now time.Time, turn string) {
 	if w.turn != nil {
 		return
 	}
-	w.turnNow = running{id: turn}
+	w.current = turnTotals{id: turn}
 	w.tools, w.waits, w.decided = map[string]*span{}, map[string]*span{}, map[string]policy.Decision{}
 	name := spanAgent
 	if w.name != "" {
 		name += " " + w.name
 	}
 	w.turn = w.start(name, trace.SpanKindInternal, now, []attribute.KeyValue{attribute.String(attrOperation, spanAgent)}, nil)
-	w.t.meters.active.Add(context.Background(), 1)
+	w.t.instruments.active.Add(context.Background(), 1)
 }
 
 // close ends the turn's span and all open spans in it.
@@ -170,11 +170,11 @@ func (w *agentObserver) close(now time.Time, reason string, err error) {
 	}
 	if w.chat != nil {
 		w.chat.fail(reason)
-		w.chat.end(now, w.t.meters.operation)
+		w.chat.end(now, w.t.instruments.operation)
 	}
 	for _, s := range w.tools {
 		s.fail(reason)
-		s.end(now, w.t.meters.tool)
+		s.end(now, w.t.instruments.tool)
 	}
 	for _, s := range w.waits {
 		w.stopWaiting(now, s, reason)
@@ -186,16 +186,16 @@ func (w *agentObserver) close(now time.Time, reason string, err error) {
 	case event.ReasonRefused:
 		w.turn.fail(reason)
 	}
-	w.turn.end(now, w.t.meters.agent)
-	w.t.meters.active.Add(context.Background(), -1)
-	w.t.meters.turns.Add(context.Background(), 1, metric.WithAttributes(attribute.String(attrReason, reason)))
+	w.turn.end(now, w.t.instruments.agent)
+	w.t.instruments.active.Add(context.Background(), -1)
+	w.t.instruments.turns.Add(context.Background(), 1, metric.WithAttributes(attribute.String(attrReason, reason)))
 	w.turn, w.chat, w.tools, w.waits, w.decided = nil, nil, nil, nil, nil
 }
 
 // totals returns the attributes that are only known when a turn ends.
 func (w *agentObserver) totals(reason string) []attribute.KeyValue {
-	r := &w.turnNow
-	attrs := append(usage(r.usage), attribute.String(attrReason, reason))
+	r := &w.current
+	attrs := append(usageAttributes(r.usage), attribute.String(attrReason, reason))
 	if r.id != "" {
 		attrs = append(attrs, attribute.String(attrTurn, r.id))
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A call whose arguments cannot be any fails, and the session of the client goes on.
-func TestOddArguments(t *testing.T) {
-	w := newWorld(t, policy.ModeDefault)
+// A call with invalid arguments fails, and the client's session continues.
+func TestInvalidArguments(t *testing.T) {
+	w := newServerEnv(t, policy.ModeDefault)
 	s := w.connect()
 	for _, args := range []string{
 		`[1]`, `"x"`, `5`, `true`, `{"text":1e999}`, `{"text":"a","text":"b"}`, `{"other":1}`, `{"text":{}}`, `{"text":"\ud800"}`, `{"text":"\u0000\u001b[2J"}`,
@@ -31,10 +31,10 @@ func TestOddArguments(t *testing.T) {
 	}
 }
 
-// What a client calls itself is shown to people.
-func TestOddClientNames(t *testing.T) {
+// The name of a client is shown to users, so it is limited.
+func TestClientNameIsPrintable(t *testing.T) {
 	for _, name := range []string{strings.Repeat("x", 99) + "é", "a\x1b[31mb\nc\u202ed", "\xff\xfe", " \n "} {
-		got := named(&mcp.Implementation{Name: name, Version: "1\x07"})
+		got := printableName(&mcp.Implementation{Name: name, Version: "1\x07"})
 		if got == "" || len(got) > 100 || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("%q is shown as %q", name, got)
 		}

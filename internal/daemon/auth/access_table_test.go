@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// TestTable checks every combination of an origin, a credential and a route: whether it is
+// TestAccessTable checks every combination of an origin, a credential and a route: whether it is
 // admitted, and as which caller.
-func TestTable(t *testing.T) {
+func TestAccessTable(t *testing.T) {
 	f := newFixture(t, func(o *Options) {
 		o.Hosts = []string{"console.example.org", "10.1.2.3:99"}
 		o.Origins = []string{"https://pages.example.org"}
@@ -161,7 +161,7 @@ func joined(all ...map[string]string) map[string]string {
 
 // On the unix socket, the uid decides, a token reduces the scopes, and requests from browsers and
 // proxies are rejected.
-func TestUnixTable(t *testing.T) {
+func TestUnixAccessTable(t *testing.T) {
 	f := newFixture(t, nil)
 	good, _ := f.make(api.Token{Name: "good", Scopes: []api.Scope{api.ScopeRead}})
 	cookie, _ := f.login()

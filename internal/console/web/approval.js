@@ -8,10 +8,10 @@ import { Answered } from './rows.js';
 import { post, get, may, seg } from './api.js';
 import { removeAnswered, refresh } from './live.js';
 import { sessionPath } from './route.js';
-import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './person.js';
+import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './userinput.js';
 import { formOf, filledOf, Form, FormActions } from './form.js';
-import { Again, forNow, useAgain } from './again.js';
-import { Always, canSaveRule, showSaved } from './always.js';
+import { UnsentAnswer, isTemporary, useUnsentAnswer } from './unsent.js';
+import { SaveRule, canSaveRule, showSaved } from './saverule.js';
 
 /** once reports whether the call can be allowed only once. */
 const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
@@ -112,11 +112,11 @@ function Reason({ ready, busy, decide, onClose }) {
 }
 
 /**
- * Question shows a request. props: q; gone ({answer} if it was answered elsewhere); armed()
+ * Approval shows an approval request. props: q; gone ({answer} if it was answered elsewhere); armed()
  * (false just after the list has moved); selected, onSelect; keys (a ref that gets the
  * keyboard actions); plainTitle omits the session's name.
  */
-export function Question({ q, gone, armed = () => true, selected, onSelect, keys, within, onDone }) {
+export function Approval({ q, gone, armed = () => true, selected, onSelect, keys, within, onDone }) {
   const [read, setRead] = useState(false);
   const [panel, setPanel] = useState('');
   const [busy, setBusy] = useState(false);
@@ -133,7 +133,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const own = !!choices || !!form; // the whole request is visible as a form
   const ready = (read || own) && allowed;
   const away = lost || gone;
-  const [pending, setPending] = useAgain((answer) => send(answer), !busy && !away);
+  const [pending, setPending] = useUnsentAnswer((answer) => send(answer), !busy && !away);
 
   const decide = async (answer) => {
     if (busy || away || !armed()) return;
@@ -163,8 +163,8 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       removeAnswered(q.id);
     } catch (e) {
       const winner = e.doc?.winner;
-      setPending(forNow(e) ? { answer, error: e } : null);
-      if (forNow(e)) return setBusy(false);
+      setPending(isTemporary(e) ? { answer, error: e } : null);
+      if (isTemporary(e)) return setBusy(false);
       if (e.status === 409 && winner) {
         setLost(winner);
         setTimeout(refresh, 4000);
@@ -203,7 +203,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
-    ${pending && html`<${Again} pending=${pending} busy=${busy} send=${send} drop=${() => setPending(null)} />`}
+    ${pending && html`<${UnsentAnswer} pending=${pending} busy=${busy} send=${send} drop=${() => setPending(null)} />`}
     ${interrupted && html`<p class="interrupted" role="note">The run was interrupted. Your answer is stored and takes effect when the run is resumed.
       ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Resume the run if the call is allowed</label>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
@@ -219,7 +219,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       ${!allowed ? html`<span class="muted">You can read this, but not answer it.</span>` : !read && !own && html`<span class="muted">To answer, scroll to the end or show all of it.</span>`}
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
-    ${panel === 'always' && html`<${Always} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
+    ${panel === 'always' && html`<${SaveRule} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${panel === 'reason' && html`<${Reason} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${q.requests?.length > 0 && html`<div class="raw-fold"><${Fold} summary="As JSON"><${Json} value=${q} label="question" /></${Fold}></div>`}`}
   </article>`;

@@ -14,8 +14,8 @@ import (
 
 // An orphan of a command becomes a child of this process and is reaped. A command that other code
 // waits for is left to that code.
-func TestAdopt(t *testing.T) {
-	a, err := Adopt()
+func TestSubreaper(t *testing.T) {
+	a, err := StartSubreaper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatal("a running process was reaped")
 	}
 	w.Close()
-	ended(t, orphan)
+	waitZombie(t, orphan)
 
 	command := exec.Command("sh", "-c", "echo x; exit 7")
 	pipe, err := command.StdoutPipe()
@@ -62,7 +62,7 @@ func TestAdopt(t *testing.T) {
 	if _, err := bufio.NewReader(pipe).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, command.Process.Pid)
+	waitZombie(t, command.Process.Pid)
 	for range 3 {
 		a.reap()
 	}
@@ -83,8 +83,8 @@ func osPipe(t *testing.T, c *exec.Cmd) (r, w *os.File, err error) {
 
 func contains(list []int, pid int) bool { return slices.Contains(list, pid) }
 
-// ended waits until a child is a zombie and does not reap it.
-func ended(t *testing.T, pid int) {
+// waitZombie waits until a child is a zombie and does not reap it.
+func waitZombie(t *testing.T, pid int) {
 	t.Helper()
 	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package main
 
-// A scene is one recording: commands that run one after the other in a terminal.
-type scene struct {
+// A recording is a list of commands that run one after the other in a terminal.
+type recording struct {
 	name          string // the file below docs, without .svg
 	title         string // the text alternative of the picture
 	columns, rows int
@@ -23,8 +23,8 @@ type answer struct{ after, keys string }
 
 const fixIt = `holdfast run "One of the tests fails. Fix it."`
 
-// The audit scene shows the session of the scene before it.
-var scenes = []scene{
+// The audit recording shows the session of the recording before it.
+var recordings = []recording{
 	{
 		name: "demo", title: "holdfast demo: an agent is killed in the middle of its work, and another process resumes the session",
 		columns: 100, rows: 28, fresh: true,

@@ -27,8 +27,8 @@ export function SavedNotice() {
     <button type="button" class="quiet" onClick=${() => lastSaved.set(null)}>Close</button></div>`;
 }
 
-/** Always is the form that chooses a rule and its settings file. */
-export function Always({ q, ready, busy, decide, onClose }) {
+/** SaveRule is the form that chooses a rule and its settings file. */
+export function SaveRule({ q, ready, busy, decide, onClose }) {
   const { rules = [], hosts = [], files = [], refused } = q.always;
   const path = q.always.path || hosts.join(' at '); // a sandbox permission instead of a rule
   const [choice, setChoice] = useState(0);

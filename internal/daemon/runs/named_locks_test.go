@@ -32,5 +32,5 @@ func TestPolicyChangeContext(t *testing.T) {
 	}
 	close(proceed)
 	w.ok(<-started)
-	w.ended(run)
+	w.waitEnded(run)
 }

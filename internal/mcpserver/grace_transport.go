@@ -23,10 +23,10 @@ func (p *graceTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pipeConn{Connection: c, grace: p.grace, open: map[jsonrpc.ID]bool{}, gone: make(chan struct{}), answered: make(chan struct{}, 1)}, nil
+	return &graceConn{Connection: c, grace: p.grace, open: map[jsonrpc.ID]bool{}, gone: make(chan struct{}), answered: make(chan struct{}, 1)}, nil
 }
 
-type pipeConn struct {
+type graceConn struct {
 	mcp.Connection
 	grace    time.Duration
 	close    sync.Once
@@ -37,17 +37,17 @@ type pipeConn struct {
 	open map[jsonrpc.ID]bool // unanswered requests
 }
 
-// listening is a request that is not answered until the client unsubscribes.
-const listening = "subscriptions/listen"
+// listenMethod is a request that is not answered until the client unsubscribes.
+const listenMethod = "subscriptions/listen"
 
 // Read implements [mcp.Connection].
-func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *graceConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err != nil {
 		c.settle(ctx)
 		return nil, err
 	}
-	if r, is := m.(*jsonrpc.Request); is && r.IsCall() && r.Method != listening {
+	if r, is := m.(*jsonrpc.Request); is && r.IsCall() && r.Method != listenMethod {
 		c.mu.Lock()
 		c.open[r.ID] = true
 		c.mu.Unlock()
@@ -56,24 +56,24 @@ func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write implements [mcp.Connection].
-func (c *pipeConn) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *graceConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if r, is := m.(*jsonrpc.Response); is {
 		c.mu.Lock()
 		delete(c.open, r.ID)
 		c.mu.Unlock()
-		c.ring()
+		c.signal()
 	}
 	if err != nil { // the client no longer reads answers
 		c.mu.Lock()
 		clear(c.open)
 		c.mu.Unlock()
-		c.ring()
+		c.signal()
 	}
 	return err
 }
 
-func (c *pipeConn) ring() {
+func (c *graceConn) signal() {
 	select {
 	case c.answered <- struct{}{}:
 	default:
@@ -81,13 +81,13 @@ func (c *pipeConn) ring() {
 }
 
 // Close implements [mcp.Connection].
-func (c *pipeConn) Close() error {
+func (c *graceConn) Close() error {
 	c.close.Do(func() { close(c.gone) })
 	return c.Connection.Close()
 }
 
 // settle waits until every request is answered, for a limited time.
-func (c *pipeConn) settle(ctx context.Context) {
+func (c *graceConn) settle(ctx context.Context) {
 	late := time.NewTimer(c.grace)
 	defer late.Stop()
 	for c.waiting() {
@@ -103,7 +103,7 @@ func (c *pipeConn) settle(ctx context.Context) {
 	}
 }
 
-func (c *pipeConn) waiting() bool {
+func (c *graceConn) waiting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open) > 0

@@ -70,7 +70,7 @@ var plainText = Encoding{Encode: func(e *Event) [][]byte {
 
 // Whatever the order of appends, publications and reads, each reader gets every record once, in
 // order, with the same bytes.
-func TestMachine(t *testing.T) {
+func TestRandomOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := open(t, &Options{BufferSize: rapid.IntRange(1, 8).Draw(rt, "ring"), Bytes: rapid.SampledFrom([]int{1, 2000, 1 << 20}).Draw(rt, "bytes")})
 		defer h.hub.Close()
@@ -144,7 +144,7 @@ func TestMachine(t *testing.T) {
 // The same with concurrent readers and writers.
 func TestConcurrentReaders(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { concurrentReaders(t, memory.New()) })
-	t.Run("sqlite", func(t *testing.T) { concurrentReaders(t, database(t)) })
+	t.Run("sqlite", func(t *testing.T) { concurrentReaders(t, openSQLite(t)) })
 }
 
 func concurrentReaders(t *testing.T, store session.Store) {

@@ -17,9 +17,9 @@ import (
 func (w *agentObserver) modelStarted(now time.Time, e event.ModelStarted) {
 	if w.chat != nil {
 		w.chat.fail("unfinished")
-		w.chat.end(now, w.t.meters.operation)
+		w.chat.end(now, w.t.instruments.operation)
 	}
-	w.turnNow.provider, w.turnNow.model = e.Provider, e.Model
+	w.current.provider, w.current.model = e.Provider, e.Model
 	more := []attribute.KeyValue{attribute.Bool(attrStream, true)}
 	if e.Attempt > 0 {
 		more = append(more, attribute.Int(attrAttempt, e.Attempt))
@@ -40,7 +40,7 @@ func (w *agentObserver) firstChunk(now time.Time) {
 	w.first = true
 	seconds := now.Sub(w.chat.began).Seconds()
 	w.chat.SetAttributes(attribute.Float64(attrFirstChunk, seconds))
-	w.t.meters.firstChunk.Record(context.Background(), seconds, metric.WithAttributes(w.chat.labels...))
+	w.t.instruments.firstChunk.Record(context.Background(), seconds, metric.WithAttributes(w.chat.labels...))
 }
 
 func (w *agentObserver) modelFinished(now time.Time, e event.ModelFinished) {
@@ -50,10 +50,10 @@ func (w *agentObserver) modelFinished(now time.Time, e event.ModelFinished) {
 	s := w.chat
 	w.chat = nil
 	if e.Usage != nil {
-		s.SetAttributes(usage(*e.Usage)...)
-		w.turnNow.usage = w.turnNow.usage.Add(*e.Usage)
-		w.tokens(s.labels, "input", input(*e.Usage))
-		w.tokens(s.labels, "output", e.Usage.Output)
+		s.SetAttributes(usageAttributes(*e.Usage)...)
+		w.current.usage = w.current.usage.Add(*e.Usage)
+		w.recordTokens(s.labels, "input", inputTokens(*e.Usage))
+		w.recordTokens(s.labels, "output", e.Usage.Output)
 	}
 	if e.Finish != "" {
 		s.SetAttributes(attribute.StringSlice(attrFinish, []string{string(e.Finish)}))
@@ -61,25 +61,25 @@ func (w *agentObserver) modelFinished(now time.Time, e event.ModelFinished) {
 	if e.Err != nil {
 		s.fail(errorType(e.Err))
 	}
-	s.end(now, w.t.meters.operation)
+	s.end(now, w.t.instruments.operation)
 }
 
-func (w *agentObserver) tokens(labels []attribute.KeyValue, kind string, n int64) {
+func (w *agentObserver) recordTokens(labels []attribute.KeyValue, kind string, n int64) {
 	set := append(append([]attribute.KeyValue(nil), labels...), attribute.String(attrTokenType, kind))
-	w.t.meters.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
+	w.t.instruments.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
 }
 
-// used records the cost of a call of this agent. Sub-agents report their own. Compaction can also
+// recordCost records the cost of a call of this agent. Sub-agents report their own. Compaction can also
 // run outside of a turn.
-func (w *agentObserver) used(now time.Time, e event.UsageUpdated) {
+func (w *agentObserver) recordCost(now time.Time, e event.UsageUpdated) {
 	if e.Purpose != "" {
 		w.sideCall(now, e)
 	}
 	if e.CallUSD <= 0 {
 		return
 	}
-	w.turnNow.cost += e.CallUSD
-	w.t.meters.cost.Add(context.Background(), e.CallUSD, metric.WithAttributes(attribute.String(attrModel, e.Model)))
+	w.current.cost += e.CallUSD
+	w.t.instruments.cost.Add(context.Background(), e.CallUSD, metric.WithAttributes(attribute.String(attrModel, e.Model)))
 }
 
 // sideCall adds a span for a model call that is not an answer of the agent. Such a call makes a
@@ -88,19 +88,19 @@ func (w *agentObserver) sideCall(now time.Time, e event.UsageUpdated) {
 	labels := []attribute.KeyValue{
 		attribute.String(attrOperation, spanChat), attribute.String(attrProvider, e.Provider), attribute.String(attrModel, e.Model),
 	}
-	s := w.start(spanChat+" "+e.Model, trace.SpanKindClient, now.Add(-e.Duration), labels, append(usage(e.Usage), attribute.String(attrFor, e.Purpose)))
-	w.turnNow.usage = w.turnNow.usage.Add(e.Usage)
-	w.tokens(labels, "input", input(e.Usage))
-	w.tokens(labels, "output", e.Usage.Output)
-	s.end(now, w.t.meters.operation)
+	s := w.start(spanChat+" "+e.Model, trace.SpanKindClient, now.Add(-e.Duration), labels, append(usageAttributes(e.Usage), attribute.String(attrFor, e.Purpose)))
+	w.current.usage = w.current.usage.Add(e.Usage)
+	w.recordTokens(labels, "input", inputTokens(e.Usage))
+	w.recordTokens(labels, "output", e.Usage.Output)
+	s.end(now, w.t.instruments.operation)
 }
 
-// input returns the number of input tokens as the conventions define it: cached tokens are
+// inputTokens returns the number of input tokens as the conventions define it: cached tokens are
 // included.
-func input(u transcript.Usage) int64 { return u.Input + u.CacheRead + u.CacheWrite }
+func inputTokens(u transcript.Usage) int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
-func usage(u transcript.Usage) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{attribute.Int64(attrInput, input(u)), attribute.Int64(attrOutput, u.Output)}
+func usageAttributes(u transcript.Usage) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{attribute.Int64(attrInput, inputTokens(u)), attribute.Int64(attrOutput, u.Output)}
 	for _, more := range []struct {
 		name string
 		n    int64
