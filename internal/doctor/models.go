@@ -25,7 +25,7 @@ func (x *examination) models(ctx context.Context) []Check {
 		}
 		return append(orNoKey(keys), k)
 	case len(keys) == 0:
-		return append(orNoKey(keys), Check{"model", "warn", "no key and no model", "run holdfast init to set them up; holdfast demo needs neither"})
+		return append(orNoKey(keys), Check{"model", "warn", "no key and no model", "set up a key and a model: holdfast init; holdfast demo works without them"})
 	}
 	return append(keys, Check{"model", "ok", "no default model; name one for each run with --model", ""})
 }

@@ -107,7 +107,7 @@ func (r *repair) take(i int, e transcript.Encoded) error {
 	return r.flush()
 }
 
-// close answers the open uses that have no result.
+// close adds a result to each tool use that has none.
 func (r *repair) close(ids []string) error {
 	for _, id := range ids {
 		r.notes = append(r.notes, Note{unanswered, id, r.usedAt})

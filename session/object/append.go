@@ -85,7 +85,7 @@ func free(b session.Batch) bool {
 	return true
 }
 
-// has reports whether a batch is already stored, digest for digest.
+// has reports whether the store already has these records. It compares digests.
 func (h *handle) has(ctx context.Context, st *state, b session.Batch) (bool, error) {
 	last := b.Records[len(b.Records)-1]
 	if last.Seq > st.Meta.Head {

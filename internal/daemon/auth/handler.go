@@ -229,7 +229,7 @@ func parseBearer(values []string) (string, bool) {
 	return secret, true
 }
 
-// cookie authenticates a request by the cookie of a login. A client that has only the cookie may
+// cookie authenticates a request that has the cookie of a login. A client with only the cookie may
 // read, also over a WebSocket. The reason is that any program on another port of this host may have
 // the cookie, if the browser has visited that port. A request that changes something must contain
 // the CSRF token, which only the page has.

@@ -226,7 +226,7 @@ func (f *openedLocation) entries(below string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(f.root.FS(), filepath.ToSlash(filepath.Join(f.dir, below)))
 }
 
-// maxFolders is the maximum nesting depth of commands.
+// maxFolders is the number of nested folders that are searched for commands.
 const maxFolders = 4
 
 // commands returns the command files among entries, and in their folders. It does not follow links to
