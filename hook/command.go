@@ -22,7 +22,7 @@ const (
 	grace = 400 * time.Millisecond
 	// Limits on the stored output of a command, in bytes.
 	maxStdout, maxStderr = 1 << 20, 64 << 10
-	// asyncTimeout is the time limit of a detached command that sets no asyncTimeout.
+	// asyncTimeout is the time limit of a detached command that sets none.
 	asyncTimeout = 15 * time.Second
 )
 

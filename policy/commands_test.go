@@ -76,7 +76,7 @@ func TestAllowedProgramByItsPath(t *testing.T) {
 	for line, want := range map[string]Effect{
 		"git status": Allow, "/usr/bin/git status -s": Allow, "/bin/git status": Allow, "//usr/./bin/git status": Allow,
 		"/usr/bin/env git status": Allow, "/usr/bin/git push": Ask, "/tmp/git status": Ask, "./git status": Ask,
-		"/usr/bin/../../tmp/git status": Ask, "usr/bin/git status": Ask, "/usr/bin/git status > /etc/x": Ask,
+		"/usr/bin/../../tmp/git status": Ask, "/w/link/../../usr/bin/git status": Ask, "/usr/bin/x/../git status": Ask, "usr/bin/git status": Ask, "/usr/bin/git status > /etc/x": Ask,
 	} {
 		r := Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/w"}
 		if d := g.Guard("Bash").Judge(t.Context(), []Request{r}, nil); d.Effect != want {
@@ -85,6 +85,7 @@ func TestAllowedProgramByItsPath(t *testing.T) {
 	}
 	for line, want := range map[string]Effect{
 		"/usr/bin/git push": Allow, "/usr/local/bin/make test x": Allow, "/usr/bin/make all": NoOpinion, "/tmp/git push": NoOpinion,
+		"/w/link/../../usr/bin/git push": NoOpinion, "/w/link/../../usr/bin/make test x": NoOpinion,
 	} {
 		if v := list.Evaluate(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/w"}); v.Effect != want {
 			t.Errorf("list, %s: %s (%s), want %q", line, v.Effect, v.Reason, want)

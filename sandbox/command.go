@@ -155,6 +155,12 @@ func (p *programs) allows(cmd *shellparse.Command) bool {
 			}
 			full = cmd.Dir + "/" + full
 		}
+		if strings.Contains(full, "/../") { // after a link, ".." leads to another folder than its text says
+			real, err := realpath.Resolve(full)
+			if clean, err2 := realpath.Resolve(path.Clean(full)); err != nil || err2 != nil || real != clean {
+				return false
+			}
+		}
 		full = path.Clean(full)
 	}
 	if _, ok := p.paths[full]; ok {

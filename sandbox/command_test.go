@@ -70,6 +70,32 @@ func TestDeniedCommands(t *testing.T) {
 	})
 }
 
+// In the path of an allowed program, ".." after a link leads to another folder than the text says.
+func TestAllowedProgramBehindLink(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"bin", "lib", "other/deep"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "other/deep"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	list := `{"allowedCommands":["` + dir + `/bin/tool","git"]}`
+	up := strings.Repeat("/..", strings.Count(dir, "/")+1)
+	runCommandTests(t, dir, []commandTest{
+		{list, "bin/tool", "", ""},
+		{list, "lib/../bin/tool", "", ""},
+		{list, "link/../bin/tool", "allowedCommands", ""},
+		{list, dir + "/link/../bin/tool", "allowedCommands", ""},
+		{list, "lib" + up + "/usr/bin/git status", "", ""},
+		{list, "link" + up + "/usr/bin/git status", "allowedCommands", ""},
+	})
+}
+
 func TestAllowedCommands(t *testing.T) {
 	const git = `{"allowedCommands":["git"],"deniedCommands":["git","rm"]}`
 	const none = `{"allowedCommands":[]}`

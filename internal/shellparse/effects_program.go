@@ -1,7 +1,6 @@
 package shellparse
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -41,13 +40,6 @@ func nestedEffects(inv *invocation, depth int) effects {
 		c.addPath(inv.program, inv.program.text, Exec, FromArgument, false)
 	}
 	return c.out
-}
-
-// systemDirs are the folders with the system's programs.
-var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
-
-func isSystemPath(program string) bool {
-	return slices.Contains(systemDirs, path.Dir(program)) && path.Clean(program) == program
 }
 
 // isLoader reports whether a name is that of a dynamic loader, which runs programs.

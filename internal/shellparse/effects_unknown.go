@@ -74,7 +74,7 @@ func (c *call) guessCommand(argv []word) {
 	}
 	name := argv[0].text
 	plain := name != "" && !strings.ContainsAny(name, "/.*?[]{}() \t\n\"'$=:,@\\") && name[0] != '-'
-	if plain || path.IsAbs(name) && slices.Contains(systemDirs, path.Dir(name)) {
+	if plain || slices.Contains(systemFolders, path.Dir(name)) {
 		c.out.runs = append(c.out.runs, run{via: c.via, argv: argv, in: c.inv.in})
 	}
 }

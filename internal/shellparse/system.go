@@ -12,9 +12,15 @@ var systemFolders = []string{
 }
 
 // IsSystemProgram reports whether a program is the system's own program with that name, such as
-// "git" or "/usr/bin/git". The path is absolute.
+// "git" or "/usr/bin/git". It is false for a path with "..", because links before it may lead
+// elsewhere.
 func IsSystemProgram(program string) bool {
-	return !strings.Contains(program, "/") || slices.Contains(systemFolders, path.Dir(path.Clean(program)))
+	return !strings.Contains(program, "/") || slices.Contains(systemFolders, path.Dir(program)) && !hasDotDot(program)
+}
+
+// isSystemPath reports whether a program is named by its clean path in a system folder.
+func isSystemPath(program string) bool {
+	return slices.Contains(systemFolders, path.Dir(program)) && path.Clean(program) == program
 }
 
 // LineByName returns Line, but for a system program with the program's name instead of its path:
