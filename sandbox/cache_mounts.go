@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// covers are the user's stores that commands see replaced by the stores of their caches.
-func (c *compiler) covers() []kernel.CacheMount {
+// cacheMounts are the user's stores that commands see replaced by the stores of their caches.
+func (c *compiler) cacheMounts() []kernel.CacheMount {
 	if c.caches == "" {
 		return nil
 	}
@@ -20,13 +20,13 @@ func (c *compiler) covers() []kernel.CacheMount {
 	for _, name := range slices.Sorted(maps.Keys(stores)) {
 		store := stores[name]
 		own := path.Join(c.caches, name)
-		c.kind(store)
-		c.kind(own)
+		c.watchKind(store)
+		c.watchKind(own)
 		if now, err := realpath.Resolve(store); err != nil || now != store || !isDir(store) || !isDir(own) {
 			continue
 		}
 		touches := func(at string) bool { return within(store, at) || within(at, store) }
-		if slices.ContainsFunc(slices.Concat(c.policy.Hide, c.policy.Write, private), touches) || !c.visible(store, c.read) {
+		if slices.ContainsFunc(slices.Concat(c.policy.Hide, c.policy.Write, privateFolders), touches) || !c.isVisible(store, c.read) {
 			continue
 		}
 		out = append(out, kernel.CacheMount{Path: store, Folder: name})

@@ -6,7 +6,7 @@ import (
 )
 
 // The user's store is covered if commands would see it and could not write to it.
-func TestCacheMountCovers(t *testing.T) {
+func TestCacheMounts(t *testing.T) {
 	const store, own = "home/.local/share/pnpm/store/", "caches/pnpm-store/"
 	for name, tt := range map[string]struct {
 		tree  []string
@@ -36,7 +36,7 @@ func TestCacheMountCovers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = os.RemoveAll(root) })
-			if inAny(private, root) {
+			if inAny(privateFolders, root) {
 				t.Skip("the cache folder of whoever runs this is temporary, and not seen inside")
 			}
 			plantIn(t, root, append(tt.tree, "ws/"))

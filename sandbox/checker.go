@@ -55,7 +55,7 @@ type Checker struct {
 	noCommands          bool      // true if the list of allowed commands is empty
 	net                 *network  // nil: every host
 	excluded            []prefix
-	mutes               []ignoreRule
+	ignored             []ignoreRule
 }
 
 // NewChecker checks the settings and compiles them. If a setting cannot work, it returns an
@@ -114,7 +114,7 @@ func (c *Checker) compile(s *Settings, dir string) error {
 		c.excluded, err = compilePrefixes(fieldExcluded, s.ExcludedCommands, dir, c.home)
 	}
 	if err == nil {
-		c.mutes, err = compileIgnores(s, dir, c.home)
+		c.ignored, err = compileIgnores(s, dir, c.home)
 	}
 	if err == nil {
 		c.net, err = compileNetwork(s.Network)
@@ -180,11 +180,11 @@ func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 		return &Denial{Tool: tool, Subject: p, Reason: fmt.Sprintf("unknown path operation %q", op), kind: kindUnclear}
 	}
 	write := op == policy.OpWrite
-	if !c.judges(list, write) {
+	if !c.restricts(list, write) {
 		return nil
 	}
 	d := pathDenial(tool, p, op)
-	d.Setting = c.judging(field, list)
+	d.Setting = c.restrictingSetting(field, list)
 	if p == "" {
 		return d
 	}
@@ -200,15 +200,15 @@ func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 	return c.compare(d, subject{literal: path.Clean(full), resolved: d.Path, write: write}, field, list)
 }
 
-// judges reports whether any setting restricts a path. The parameter list contains the trees to
+// restricts reports whether any setting restricts a path. The parameter list contains the trees to
 // which the operation is limited.
-func (c *Checker) judges(list []tree, write bool) bool {
+func (c *Checker) restricts(list []tree, write bool) bool {
 	return len(c.denied)+len(list) > 0 || write && len(c.protected) > 0
 }
 
-// judging returns the name of the setting because of which a path that cannot be resolved is
+// restrictingSetting returns the name of the setting because of which a path that cannot be resolved is
 // denied.
-func (c *Checker) judging(field string, list []tree) string {
+func (c *Checker) restrictingSetting(field string, list []tree) string {
 	switch {
 	case len(list) > 0:
 		return field
@@ -309,18 +309,18 @@ func (c *Checker) CheckHost(host string) error {
 
 // Evaluate denies what the settings forbid, asks about hosts if the settings say so, and has no
 // opinion on everything else. The input of a call cannot change this.
-func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r, c.judge(r)) }
+func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r, c.checkRequest(r)) }
 
 // EvaluateLine is Evaluate for a command line that the guard has already parsed.
 func (c *Checker) EvaluateLine(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) policy.Verdict {
 	if r.Operation == policy.OpExec {
-		return c.verdict(r, c.judgeExec(r, reading, o))
+		return c.verdict(r, c.checkExec(r, reading, o))
 	}
 	return c.verdict(r, c.checkReading(r.Resource, r.Cwd, r.Confined, reading, o))
 }
 
-// judgeExec checks a program's file and the command line that runs it.
-func (c *Checker) judgeExec(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) *Denial {
+// checkExec checks a program's file and the command line that runs it.
+func (c *Checker) checkExec(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) *Denial {
 	if d := c.checkPath(r.Resource, r.Cwd, policy.OpRead); d != nil || r.Line == "" {
 		return d
 	}
@@ -344,10 +344,10 @@ func (c *Checker) verdict(r policy.Request, d *Denial) policy.Verdict {
 	return policy.Verdict{Effect: policy.Deny, Reason: "sandbox: " + d.Reason, Rule: &origin}
 }
 
-func (c *Checker) judge(r policy.Request) *Denial {
+func (c *Checker) checkRequest(r policy.Request) *Denial {
 	switch r.Operation {
 	case policy.OpExec:
-		return c.judgeExec(r, nil, nil)
+		return c.checkExec(r, nil, nil)
 	case policy.OpRead:
 		return c.checkPath(r.Resource, r.Cwd, policy.OpRead)
 	case policy.OpWrite:

@@ -18,10 +18,10 @@ func (d *decoder) claude(s *Settings) fields {
 
 		"allowAppleEvents":             d.only(false, "it applies only to macOS, which has no kernel sandbox", removeHint),
 		"enableWeakerNetworkIsolation": d.only(false, "there is no weaker network isolation", removeHint),
-		"bwrapPath":                    d.refused("the sandbox uses no helper program", removeHint),
-		"socatPath":                    d.refused("the sandbox uses no helper program", removeHint),
-		"enabledPlatforms":             d.refused("a sandbox block applies on every system", "remove it, or put these settings in a separate file"),
-		"credentials": d.refused("the sandbox does not add credentials to requests or mask parts of files",
+		"bwrapPath":                    d.withoutEffect("the sandbox uses no helper program", removeHint),
+		"socatPath":                    d.withoutEffect("the sandbox uses no helper program", removeHint),
+		"enabledPlatforms":             d.withoutEffect("a sandbox block applies on every system", "remove it, or put these settings in a separate file"),
+		"credentials": d.withoutEffect("the sandbox does not add credentials to requests or mask parts of files",
 			"list files with secrets in deniedPaths; commands receive only a few environment variables"),
 	}
 }
@@ -36,8 +36,8 @@ func (d *decoder) claudeNetwork(n *Network) fields {
 			n.Ask = new(!strict)
 			return err
 		}),
-		"allowMachLookup": d.refused("it applies only to macOS, which has no kernel sandbox", removeHint),
-		"tlsTerminate":    d.refused("the proxy does not decrypt TLS", removeHint),
+		"allowMachLookup": d.withoutEffect("it applies only to macOS, which has no kernel sandbox", removeHint),
+		"tlsTerminate":    d.withoutEffect("the proxy does not decrypt TLS", removeHint),
 	}
 }
 
@@ -63,8 +63,8 @@ func (d *decoder) filesystem(v value, s *Settings) error {
 		return err
 	}
 	if len(allowRead) > 0 {
-		if denyRead, err = reopen(denyRead, allowRead); err != nil {
-			e := &Error{Field: v.field + ".allowRead", Offset: opens, Detail: err.Error(), hint: reopenHint}
+		if denyRead, err = deniedAfterAllow(denyRead, allowRead); err != nil {
+			e := &Error{Field: v.field + ".allowRead", Offset: opens, Detail: err.Error(), hint: allowReadHint}
 			return e
 		}
 		s.AllowedReadPaths = allowRead
@@ -75,23 +75,23 @@ func (d *decoder) filesystem(v value, s *Settings) error {
 	return nil
 }
 
-const reopenHint = `no setting can allow a path inside deniedPaths: deny the neighboring folders one by one, or write "denyRead": ["/"] to allow only allowRead`
+const allowReadHint = `no setting can allow a path inside deniedPaths: deny the neighboring folders one by one, or write "denyRead": ["/"] to allow only allowRead`
 
-type cannotReopen string
+type allowReadError string
 
-func (e cannotReopen) Error() string { return string(e) }
+func (e allowReadError) Error() string { return string(e) }
 
-// reopen returns the paths that stay denied when allowRead allows parts of "/". It is an error if
+// deniedAfterAllow returns the paths that stay denied when allowRead allows parts of "/". It is an error if
 // denyRead does not contain "/", because allowRead has no other use.
-func reopen(denyRead, allowRead []string) ([]string, error) {
+func deniedAfterAllow(denyRead, allowRead []string) ([]string, error) {
 	if !slices.Contains(denyRead, "/") {
-		return nil, cannotReopen(`it can only allow parts of "/", and denyRead does not contain "/"`)
+		return nil, allowReadError(`it can only allow parts of "/", and denyRead does not contain "/"`)
 	}
 	rest := slices.DeleteFunc(slices.Clone(denyRead), func(p string) bool { return p == "/" })
 	for _, open := range allowRead {
 		for _, closed := range rest {
 			if within(path.Clean(open), path.Clean(closed)) {
-				return nil, cannotReopen("it would allow " + open + " inside " + closed + ", which denyRead denies")
+				return nil, allowReadError("it would allow " + open + " inside " + closed + ", which denyRead denies")
 			}
 		}
 	}
@@ -134,8 +134,8 @@ func (d *decoder) only(needed bool, why, hint string) reader {
 	}
 }
 
-// refused rejects a field, whatever its value.
-func (d *decoder) refused(why, hint string) reader {
+// withoutEffect rejects a field, whatever its value.
+func (d *decoder) withoutEffect(why, hint string) reader {
 	return func(v value) error {
 		return &Error{Field: v.field, Offset: v.key, Detail: "it would have no effect: " + why, hint: hint}
 	}

@@ -42,7 +42,7 @@ type Cmd struct {
 	WaitDelay time.Duration
 
 	Err              error // the reason why Path could not be found
-	Terminal         bool  // true if the command keeps the terminal, see [kernel.Attr]
+	Terminal         bool  // true if the command keeps the terminal, see [kernelFields.Attr]
 	PrivateLocalhost bool  // true if the command does not share its localhost with other commands of the sandbox
 
 	// ReadStderr sends a Stderr that is a file through a pipe, so that [Report] can tell which errors
@@ -52,14 +52,14 @@ type Cmd struct {
 	ctx     context.Context
 	sandbox *Sandbox
 
-	streams streams
-	cancel  context.CancelFunc // cancels the proxy's approval requests
-	watch   *watcher
-	dir     string
-	env     []string
-	line    string // for ignoreViolations
-	hosts   func(output string) []Violation
-	tried   *writeAttempts
+	streams        streams
+	cancel         context.CancelFunc // cancels the proxy's approval requests
+	watch          *watcher
+	dir            string
+	env            []string
+	line           string // for ignoreViolations
+	hostViolations func(output string) []Violation
+	tried          *writeAttempts
 
 	mu      sync.Mutex
 	process *kernel.Process
@@ -158,7 +158,7 @@ func (c *Cmd) start() error {
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.cancel = cancel
-	if attr.Serve, c.hosts, err = c.sandbox.serve(ctx, c.Args); err != nil {
+	if attr.Serve, c.hostViolations, err = c.sandbox.serve(ctx, c.Args); err != nil {
 		return err
 	}
 	p, err := c.sandbox.start(attr)
@@ -196,7 +196,7 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 		args = []string{path}
 	}
 	c.line = strings.Join(args, " ")
-	c.tried = c.sandbox.tries()
+	c.tried = c.sandbox.newWriteAttempts()
 	attr := &kernel.Attr{Path: path, Args: args, Dir: dir, Terminal: c.Terminal, PrivateLocalhost: c.PrivateLocalhost, OnWrite: c.tried.add}
 	if attr.Env = env; !c.PrivateLocalhost && !c.sandbox.compiler.single {
 		attr.Proxy, attr.Env = c.sandbox.ownProxy(env)
@@ -205,7 +205,7 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 }
 
 // Wait waits until the command has ended and all output is copied. The error is an *[ExitError] if the
-// command did not exit with 0, a *[kernel.StartError] if it could not be executed, and otherwise an
+// command did not exit with 0, a *[kernelFields.StartError] if it could not be executed, and otherwise an
 // error of the streams.
 func (c *Cmd) Wait() error {
 	if c.process == nil {
@@ -253,7 +253,7 @@ func (c *Cmd) startAgain() error {
 		return err
 	}
 	c.sandbox.done(c.process)
-	c.sandbox.stale()
+	c.sandbox.forceCheck()
 	c.cancel()
 	c.streams = streams{}
 	if err := c.start(); err != nil {

@@ -31,7 +31,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellpa
 		if hasPaths {
 			dir, err := realpath.Resolve(cwd)
 			if err != nil {
-				return c.unreadable(line, "the current folder: "+err.Error())
+				return c.unclearDenial(line, "the current folder: "+err.Error())
 			}
 			o.Dir = dir
 		}
@@ -45,7 +45,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellpa
 		}
 	}
 	if !reading.Static() {
-		return c.unreadable(line, reading.Unclear[0])
+		return c.unclearDenial(line, reading.Unclear[0])
 	}
 	var asked *Denial // a denial that the user may lift; returned if nothing else denies
 	for i := range reading.Commands {
@@ -64,8 +64,8 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellpa
 	return asked
 }
 
-// unreadable denies a line whose commands cannot be determined.
-func (c *Checker) unreadable(line, why string) *Denial {
+// unclearDenial denies a line whose commands cannot be determined.
+func (c *Checker) unclearDenial(line, why string) *Denial {
 	d := &Denial{Tool: "Bash", Subject: line, kind: kindUnclear, Reason: "command cannot be read: " + why}
 	switch {
 	case c.allowedPrograms != nil:

@@ -66,8 +66,8 @@ type compiler struct {
 	scanner    scanner
 	unconfined bool // refuse nothing, see [OpenOptions]
 
-	hide, fixed, pin []string
-	forbid           []kernel.Name
+	hide, readOnly, pin []string
+	forbid              []kernel.Name
 	*plan
 }
 
@@ -77,28 +77,28 @@ func (c *compiler) compile() (*plan, error) {
 		return &plan{policy: kernel.Policy{Open: true}, reasons: map[string]planReason{}}, nil
 	}
 	c.plan = &plan{reasons: map[string]planReason{}}
-	c.hide, c.fixed, c.pin, c.forbid = nil, nil, nil, nil
-	c.layers = c.layersOf()
-	for _, step := range []func() error{c.writable, c.readable, c.hidden, c.protect} {
+	c.hide, c.readOnly, c.pin, c.forbid = nil, nil, nil, nil
+	c.layers = c.newLayers()
+	for _, step := range []func() error{c.computeWritable, c.computeReadable, c.computeHidden, c.protect} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	c.finish()
-	c.bounds()
+	c.copyOtherSettings()
 	return c.plan, nil
 }
 
-func (c *compiler) layersOf() []layer {
+func (c *compiler) newLayers() []layer {
 	out := make([]layer, len(c.checkers))
 	for i, k := range c.checkers {
 		out[i] = layer{
-			read:  areas(k, fieldReadPaths, k.read),
-			more:  areas(k, fieldReadMore, k.readMore),
-			write: areas(k, fieldWritePaths, k.write),
+			read:  pathTrees(k, fieldReadPaths, k.read),
+			more:  pathTrees(k, fieldReadMore, k.readMore),
+			write: pathTrees(k, fieldWritePaths, k.write),
 
-			denied:    areas(k, fieldDeniedPaths, k.denied),
-			protected: areas(k, fieldProtectedPaths, k.protected),
+			denied:    pathTrees(k, fieldDeniedPaths, k.denied),
+			protected: pathTrees(k, fieldProtectedPaths, k.protected),
 			origin:    k.origin,
 			untrusted: k.untrusted,
 		}
@@ -106,7 +106,7 @@ func (c *compiler) layersOf() []layer {
 	return out
 }
 
-func areas(c *Checker, setting string, list []tree) []pathTree {
+func pathTrees(c *Checker, setting string, list []tree) []pathTree {
 	if len(list) == 0 {
 		return nil
 	}
@@ -125,11 +125,11 @@ func settingReason(setting string, o policy.Origin, entry string) planReason {
 	return planReason{setting: setting, origin: o}
 }
 
-// writable computes the writable trees: those that every layer allows in allowedWritePaths, and
+// computeWritable computes the writable trees: those that every layer allows in allowedWritePaths, and
 // those that additionalWritePaths adds. A layer without allowedWritePaths allows the workspace.
 // Repositories of linked worktrees belong to the workspace. If only untrusted layers name a tree,
 // it must be inside the workspace.
-func (c *compiler) writable() error {
+func (c *compiler) computeWritable() error {
 	lists, trusted := [][]pathTree{}, false
 	folders := slices.Concat(c.folders, c.gitFolders())
 	for _, l := range c.layers {
@@ -145,12 +145,12 @@ func (c *compiler) writable() error {
 	}
 	list := lists[0]
 	for _, other := range lists[1:] {
-		list = common(list, other)
+		list = commonTrees(list, other)
 	}
 	for _, w := range c.merged.AdditionalWritePaths {
 		if _, err := os.Lstat(w.Path); err != nil {
 			c.watched = append(c.watched, watchedPath{path: w.Path, none: true})
-			c.notice("%s: %s does not exist, so commands cannot write to it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Canonical(w.Path))
+			c.addNotice("%s: %s does not exist, so commands cannot write to it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Canonical(w.Path))
 			continue
 		}
 		list = append(list, pathTree{path: w.Path, literal: w.Path, field: fieldAdditional, planReason: settingReason(fieldAdditional, w.Origin, w.Entry)})
@@ -185,7 +185,7 @@ func (c *compiler) mayWrite(a *pathTree) error {
 		return a.invalid(a.path+" does not exist", "create it, or remove it from the settings")
 	}
 	if a.field == "" {
-		if why := notWorkspace(a.path, c.home); why != "" {
+		if why := whyNotWorkspace(a.path, c.home); why != "" {
 			return a.invalid(a.path+" cannot be a writable workspace: "+why, "work in a subfolder, or add it to allowedWritePaths")
 		}
 	}
@@ -194,7 +194,7 @@ func (c *compiler) mayWrite(a *pathTree) error {
 			return a.invalid(a.path+" is inside "+s.path+", which contains Holdfast's own state", "work in another folder")
 		}
 	}
-	for _, link := range linksOn(a.literal) {
+	for _, link := range symlinksOn(a.literal) {
 		for _, w := range c.write {
 			if within(link, w.path) {
 				return a.invalid(link+" is a symbolic link that commands could change, because "+w.path+" is writable", "use the link's target: "+a.path)
@@ -218,14 +218,14 @@ func (a *pathTree) invalid(what, hint string) error {
 	return &Error{Field: a.field, Origin: a.origin, Detail: what, hint: hint}
 }
 
-// readable computes the readable trees: everything, or, if layers restrict reading, the trees that all
+// computeReadable computes the readable trees: everything, or, if layers restrict reading, the trees that all
 // of them allow plus those that programs need to start.
-func (c *compiler) readable() error {
+func (c *compiler) computeReadable() error {
 	c.read = []pathTree{{path: "/", literal: "/"}}
 	restricted := false
 	for _, l := range c.layers {
 		if l.read != nil {
-			c.read = common(c.read, l.read)
+			c.read = commonTrees(c.read, l.read)
 			restricted = true
 		}
 	}
@@ -236,7 +236,7 @@ func (c *compiler) readable() error {
 	}
 	c.read = slices.DeleteFunc(outermost(c.read), func(a pathTree) bool {
 		if _, err := os.Lstat(a.path); err != nil {
-			c.notice("%s: %s does not exist", a.field, a.path)
+			c.addNotice("%s: %s does not exist", a.field, a.path)
 			return true
 		}
 		return false
@@ -247,36 +247,36 @@ func (c *compiler) readable() error {
 		}
 	}
 	for _, p := range existing(added) {
-		if c.visible(p, c.read) {
+		if c.isVisible(p, c.read) {
 			continue
 		}
 		c.read = append(c.read, pathTree{path: p, literal: p, planReason: planReason{text: "programs need it to start"}})
 	}
 	if !restricted {
-		c.seen()
+		c.showWorkspace()
 	}
 	return nil
 }
 
-// seen makes read-only folders of the workspace below /tmp and /var/tmp visible. Otherwise the
+// showWorkspace makes read-only folders of the workspace below /tmp and /var/tmp visible. Otherwise the
 // private /tmp and /var/tmp of commands would cover them.
-func (c *compiler) seen() {
+func (c *compiler) showWorkspace() {
 	for _, f := range c.folders {
-		if !c.written(f.path) && (within(f.path, "/tmp") || within(f.path, "/var/tmp")) {
+		if !c.isWritable(f.path) && (within(f.path, "/tmp") || within(f.path, "/var/tmp")) {
 			c.read = append(c.read, f)
 		}
 	}
 }
 
-// visible reports whether trees make a path visible.
-func (c *compiler) visible(p string, list []pathTree) bool {
+// isVisible reports whether trees make a path visible.
+func (c *compiler) isVisible(p string, list []pathTree) bool {
 	return slices.ContainsFunc(list, func(a pathTree) bool {
 		return within(p, a.path) && (a.path != "/" || !slices.ContainsFunc(specialFolders, func(dir string) bool { return within(p, dir) }))
 	})
 }
 
-// written reports whether a path is in a writable tree.
-func (c *compiler) written(p string) bool { return treeOf(c.write, p) != nil }
+// isWritable reports whether a path is in a writable tree.
+func (c *compiler) isWritable(p string) bool { return treeOf(c.write, p) != nil }
 
 // treeOf returns the tree that contains a path, or nil.
 func treeOf(list []pathTree, p string) *pathTree {
@@ -288,15 +288,15 @@ func treeOf(list []pathTree, p string) *pathTree {
 	return nil
 }
 
-func (c *compiler) notice(format string, args ...any) {
+func (c *compiler) addNotice(format string, args ...any) {
 	c.notices = append(c.notices, fmt.Sprintf(format, args...))
 }
 
-// bounds copies the settings that are not about paths.
-func (c *compiler) bounds() {
+// copyOtherSettings copies the settings that are not about paths.
+func (c *compiler) copyOtherSettings() {
 	m, p := c.merged, &c.policy
 	p.Temp, p.Caches, p.Single = c.temp, c.caches, c.single
-	p.Quarantine, p.CacheMounts = c.quarantine, c.covers()
+	p.Quarantine, p.CacheMounts = c.quarantine, c.cacheMounts()
 	p.Nested, p.Weaker, p.LocalBind = m.Nested.Set, m.Weaker.Set, m.LocalBinding.Set
 	p.Limits = cgroup.Limits{CPUs: m.Limits.CPU, Memory: m.Limits.Memory, Processes: m.Limits.Pids}
 	p.FileSize = m.Limits.FileSize
@@ -317,12 +317,12 @@ func (c *compiler) bounds() {
 // pins, a command could move such a folder, and its content would no longer be protected.
 func (c *compiler) finish() {
 	p := &c.policy
-	p.Hide = tops(c.hide)
+	p.Hide = outermostPaths(c.hide)
 	open := func(a pathTree) bool { return !inAny(p.Hide, a.path) }
-	c.write = keep(c.write, func(a pathTree) bool { return open(a) && !inAny(c.fixed, a.path) })
-	p.ReadOnly = tops(keep(c.fixed, func(f string) bool { return !inAny(p.Hide, f) && c.written(f) }))
+	c.write = filter(c.write, func(a pathTree) bool { return open(a) && !inAny(c.readOnly, a.path) })
+	p.ReadOnly = outermostPaths(filter(c.readOnly, func(f string) bool { return !inAny(p.Hide, f) && c.isWritable(f) }))
 	slices.Sort(p.ReadOnly)
-	c.read = keep(c.read, open)
+	c.read = filter(c.read, open)
 	closed := slices.Concat(p.Hide, p.ReadOnly)
 	for _, n := range c.forbid {
 		if !inAny(closed, n.Path) && !slices.ContainsFunc(p.Forbid, func(o kernel.Name) bool { return o.Path == n.Path }) {
@@ -339,7 +339,7 @@ func (c *compiler) finish() {
 		}
 	}
 	slices.Sort(pins)
-	p.Pin = keep(slices.Compact(pins), func(dir string) bool {
+	p.Pin = filter(slices.Compact(pins), func(dir string) bool {
 		return !inAny(closed, dir) && !slices.ContainsFunc(c.write, func(a pathTree) bool { return a.path == dir })
 	})
 	for _, a := range c.write {
@@ -353,7 +353,7 @@ func (c *compiler) finish() {
 	if !slices.Contains(p.Read, "/") {
 		p.List = []string{"/"}
 	}
-	c.mark()
+	c.watchAll()
 }
 
 func namesOf(list []kernel.Name) []string {

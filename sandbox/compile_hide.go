@@ -12,34 +12,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// hidden computes what commands cannot see: deniedPaths, Holdfast's own state, secrets, and programs
+// computeHidden computes what commands cannot see: deniedPaths, Holdfast's own state, secrets, and programs
 // of deniedCommands.
-func (c *compiler) hidden() error {
+func (c *compiler) computeHidden() error {
 	for _, l := range c.layers {
 		for _, d := range l.denied {
-			if err := c.close(d); err != nil {
+			if err := c.hideOrForbid(d); err != nil {
 				return err
 			}
 		}
 	}
 	for _, s := range c.state {
-		if err := c.close(s); err != nil {
+		if err := c.hideOrForbid(s); err != nil {
 			return err
 		}
 	}
-	if err := c.secrets(); err != nil {
+	if err := c.hideSecrets(); err != nil {
 		return err
 	}
-	c.programs()
+	c.hidePrograms()
 	if c.merged.UnixSockets.Set && !c.merged.AllUnixSockets.Set {
-		c.sockets()
+		c.hideSockets()
 	}
 	return nil
 }
 
-// sockets hides the named unix sockets of other programs: neither a read-only mount nor this version
+// hideSockets hides the named unix sockets of other programs: neither a read-only mount nor this version
 // of Landlock prevents a connection to one.
-func (c *compiler) sockets() {
+func (c *compiler) hideSockets() {
 	list, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
 		return
@@ -50,10 +50,10 @@ func (c *compiler) sockets() {
 			continue
 		}
 		full, err := realpath.Resolve(fields[7])
-		if err != nil || c.written(full) {
+		if err != nil || c.isWritable(full) {
 			continue
 		}
-		if info, exists := lookAt(full); exists && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
+		if info, exists := lstat(full); exists && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
 			// It also hides sockets in folders that Landlock does not make readable, such as /run,
 			// because a connection to them would still be possible.
 			c.hideTree(full, info, planReason{text: "sockets of other programs are not reachable"})
@@ -61,8 +61,8 @@ func (c *compiler) sockets() {
 	}
 }
 
-// close hides a tree and the target of its name, or forbids its creation if it does not exist.
-func (c *compiler) close(a pathTree) error {
+// hideOrForbid hides a tree and the target of its name, or forbids its creation if it does not exist.
+func (c *compiler) hideOrForbid(a pathTree) error {
 	for _, at := range []string{a.path, a.literal} {
 		full, err := realpath.Resolve(at)
 		if err != nil {
@@ -71,25 +71,25 @@ func (c *compiler) close(a pathTree) error {
 		if full == "/" {
 			return a.invalid("it denies reading everything", "list the folders to deny")
 		}
-		info, exists := lookAt(full)
+		info, exists := lstat(full)
 		switch {
 		case exists && !slices.Contains(needed, full):
 			c.hideTree(full, info, a.planReason)
-		case c.written(full):
-			c.forbidFirst(full, a.planReason)
+		case c.isWritable(full):
+			c.forbidFirstComponent(full, a.planReason)
 		}
 	}
 	return nil
 }
 
-// forbidFirst forbids the first component of a path that does not exist. If a file is in the place of
+// forbidFirstComponent forbids the first component of a path that does not exist. If a file is in the place of
 // a folder, the file is pinned.
-func (c *compiler) forbidFirst(full string, g planReason) {
+func (c *compiler) forbidFirstComponent(full string, g planReason) {
 	at := full
 	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
-		if info, exists := lookAt(parent); exists {
+		if info, exists := lstat(parent); exists {
 			if !info.IsDir() {
-				c.pinned(parent)
+				c.pinFolder(parent)
 				return
 			}
 			break
@@ -97,9 +97,9 @@ func (c *compiler) forbidFirst(full string, g planReason) {
 		at = parent
 	}
 	if at != full {
-		c.notice("%s does not exist, so commands cannot create %s", full, at)
+		c.addNotice("%s does not exist, so commands cannot create %s", full, at)
 	}
-	c.forbidden(at, g)
+	c.forbidName(at, g)
 }
 
 // needed lists folders that every program needs to start. What they contain is private to the
@@ -108,36 +108,36 @@ var needed = []string{"/dev", "/dev/pts", "/dev/shm", "/proc"}
 
 // hidePath hides an existing path if something makes it visible.
 func (c *compiler) hidePath(full string, info os.FileInfo, g planReason) {
-	if c.reached(full) {
+	if c.isPartlyVisible(full) {
 		c.hideTree(full, info, g)
 	}
 }
 
-// reached reports whether something makes a path, or a part of it, visible.
-func (c *compiler) reached(full string) bool {
+// isPartlyVisible reports whether something makes a path, or a part of it, visible.
+func (c *compiler) isPartlyVisible(full string) bool {
 	holds := func(a pathTree) bool { return within(a.path, full) }
-	return c.visible(full, c.write) || c.visible(full, c.read) || slices.ContainsFunc(c.write, holds) || slices.ContainsFunc(c.read, holds)
+	return c.isVisible(full, c.write) || c.isVisible(full, c.read) || slices.ContainsFunc(c.write, holds) || slices.ContainsFunc(c.read, holds)
 }
 
 // hideTree hides an existing path. It also hides paths that nothing makes readable, because
 // otherwise a command could read their names and sizes. Paths that the command's private folders
 // cover are left out.
 func (c *compiler) hideTree(full string, info os.FileInfo, g planReason) {
-	covered := inAny(private, full) && !slices.Contains(private, full) && !c.reached(full)
+	covered := inAny(privateFolders, full) && !slices.Contains(privateFolders, full) && !c.isPartlyVisible(full)
 	if covered || slices.Contains(c.hide, full) {
 		return
 	}
 	c.hide = append(c.hide, full)
 	c.reasons[full] = g
-	c.hardLinks(full, info)
+	c.noticeHardLinks(full, info)
 }
 
-// hardLinks adds a notice for hard links to hidden files: such a file is still readable through
+// noticeHardLinks adds a notice for hard links to hidden files: such a file is still readable through
 // another name.
-func (c *compiler) hardLinks(full string, info os.FileInfo) {
+func (c *compiler) noticeHardLinks(full string, info os.FileInfo) {
 	note := func(name string, info os.FileInfo) {
-		if n := links(info); info.Mode().IsRegular() && n > 1 {
-			c.notice("%s has %d hard links: its content can still be read through another name", name, n)
+		if n := linkCount(info); info.Mode().IsRegular() && n > 1 {
+			c.addNotice("%s has %d hard links: its content can still be read through another name", name, n)
 		}
 	}
 	note(full, info)
@@ -156,9 +156,9 @@ func (c *compiler) hardLinks(full string, info os.FileInfo) {
 	}
 }
 
-// secrets hides the built-in secrets that no setting allows by name.
-func (c *compiler) secrets() error {
-	opened := c.literals()
+// hideSecrets hides the built-in secrets that no setting allows by name.
+func (c *compiler) hideSecrets() error {
+	opened := c.allowedByName()
 	for _, p := range append(secretPaths(c.home), registries.PipSecrets(c.home)...) {
 		if _, err := os.Lstat(p); err != nil {
 			continue // most of these paths do not exist
@@ -176,13 +176,13 @@ func (c *compiler) secrets() error {
 				return &Error{Detail: "the workspace " + f.path + " is inside " + full + ", which contains secrets", hint: "work in another folder, or add it to allowedWritePaths"}
 			}
 		}
-		c.concealAround(full, info, opened, secretReason)
+		c.hideExcept(full, info, opened, secretReason)
 	}
 	return nil
 }
 
-// literals returns the trees that a trusted setting allows by name.
-func (c *compiler) literals() []pathTree {
+// allowedByName returns the trees that a trusted setting allows by name.
+func (c *compiler) allowedByName() []pathTree {
 	var out []pathTree
 	for _, l := range c.layers {
 		if !l.untrusted {
@@ -191,11 +191,11 @@ func (c *compiler) literals() []pathTree {
 			out = append(out, l.more...)
 		}
 	}
-	return append(out, keep(slices.Clone(c.write), func(a pathTree) bool { return a.setting == fieldAdditional })...)
+	return append(out, filter(slices.Clone(c.write), func(a pathTree) bool { return a.setting == fieldAdditional })...)
 }
 
-// concealAround hides a tree except the parts that settings allow by name.
-func (c *compiler) concealAround(full string, info os.FileInfo, opened []pathTree, g planReason) {
+// hideExcept hides a tree except the parts that settings allow by name.
+func (c *compiler) hideExcept(full string, info os.FileInfo, opened []pathTree, g planReason) {
 	inside := func(o pathTree) bool { return within(o.path, full) }
 	if !slices.ContainsFunc(opened, inside) {
 		c.hideTree(full, info, g)
@@ -210,13 +210,13 @@ func (c *compiler) concealAround(full string, info os.FileInfo, opened []pathTre
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode()&os.ModeSymlink == 0 {
-			c.concealAround(path.Join(full, e.Name()), info, opened, g)
+			c.hideExcept(path.Join(full, e.Name()), info, opened, g)
 		}
 	}
 }
 
-// programs hides the programs of deniedCommands, so that scripts cannot run them either.
-func (c *compiler) programs() {
+// hidePrograms hides the programs of deniedCommands, so that scripts cannot run them either.
+func (c *compiler) hidePrograms() {
 	for _, k := range c.checkers {
 		if k.deniedPrograms == nil {
 			continue
@@ -234,7 +234,7 @@ func (c *compiler) programs() {
 			case path.Base(full) != path.Base(named):
 				shared = append(shared, named+" is "+full+", which also has other names")
 			default:
-				found = append(found, program{path.Base(full), full})
+				found = append(found, hiddenProgram{path.Base(full), full})
 			}
 		}
 		for _, p := range found {
@@ -243,16 +243,16 @@ func (c *compiler) programs() {
 			}
 		}
 		for _, program := range shared {
-			c.notice("deniedCommands: a script can still run %s", program)
+			c.addNotice("deniedCommands: a script can still run %s", program)
 		}
 	}
 }
 
-// forbidden prevents the creation of a name.
-func (c *compiler) forbidden(full string, g planReason) {
+// forbidName prevents the creation of a name.
+func (c *compiler) forbidName(full string, g planReason) {
 	if _, ok := c.reasons[full]; ok {
 		return
 	}
-	c.forbid = append(c.forbid, kernel.Name{Path: full, Dot: path.Base(full) == commonDir})
+	c.forbid = append(c.forbid, kernel.Name{Path: full, Dot: path.Base(full) == commonDirFile})
 	c.reasons[full] = g
 }

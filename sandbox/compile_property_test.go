@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func drawAreas(t *rapid.T, label string) []pathTree {
+func drawPathTrees(t *rapid.T, label string) []pathTree {
 	names := rapid.SliceOfN(rapid.StringMatching(`(/[ab]){0,4}`), 0, 5).Draw(t, label)
 	out := make([]pathTree, len(names))
 	for i, name := range names {
@@ -32,20 +32,20 @@ func pathsOf(list []pathTree) []string {
 	return out
 }
 
-// TestCommon checks that a path is in both lists if and only if it is in their common trees.
-func TestCommon(t *testing.T) {
+// TestCommonTrees checks that a path is in both lists if and only if it is in their common trees.
+func TestCommonTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b, c := drawAreas(t, "a"), drawAreas(t, "b"), drawAreas(t, "c")
+		a, b, c := drawPathTrees(t, "a"), drawPathTrees(t, "b"), drawPathTrees(t, "c")
 		p := path.Clean("/" + rapid.StringMatching(`(/[ab]){0,5}`).Draw(t, "p"))
-		both := common(a, b)
+		both := commonTrees(a, b)
 		if got, want := treeOf(both, p) != nil, treeOf(a, p) != nil && treeOf(b, p) != nil; got != want {
 			t.Errorf("%s in %q and %q: %v, in %q: %v", p, pathsOf(a), pathsOf(b), want, pathsOf(both), got)
 		}
 		for what, two := range map[string][2][]pathTree{
-			"the other way around": {both, common(b, a)},
-			"with itself":          {common(a, a), outermost(a)},
-			"in another order":     {common(both, c), common(a, common(b, c))},
-			"everything":           {common(a, []pathTree{{path: "/"}}), outermost(a)},
+			"the other way around": {both, commonTrees(b, a)},
+			"with itself":          {commonTrees(a, a), outermost(a)},
+			"in another order":     {commonTrees(both, c), commonTrees(a, commonTrees(b, c))},
+			"everything":           {commonTrees(a, []pathTree{{path: "/"}}), outermost(a)},
 		} {
 			if !slices.Equal(pathsOf(two[0]), pathsOf(two[1])) {
 				t.Errorf("%s: %q, %q", what, pathsOf(two[0]), pathsOf(two[1]))
@@ -164,7 +164,7 @@ func checkPlan(t *rapid.T, p *plan, ws string) {
 	}
 	for _, at := range namesOf(k.Forbid) {
 		if _, err := os.Lstat(at); err == nil || !isDir(path.Dir(at)) {
-			t.Errorf("%s cannot be barred", at)
+			t.Errorf("%s cannot be forbidden", at)
 		}
 	}
 	for _, at := range slices.Concat(k.Read, k.Write) {

@@ -17,9 +17,9 @@ func TestTempHasNoPlaceholders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		write  []string
-		folder string
-		bars   bool
+		write     []string
+		folder    string
+		forbidden bool
 	}{
 		"named by a setting":                {[]string{temp}, other, false},
 		"the workspace":                     {nil, temp, true},
@@ -39,8 +39,8 @@ func TestTempHasNoPlaceholders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := len(p.policy.Forbid) > 0; got != tt.bars {
-				t.Errorf("barred are %v", p.policy.Forbid)
+			if got := len(p.policy.Forbid) > 0; got != tt.forbidden {
+				t.Errorf("forbidden are %v", p.policy.Forbid)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func relative(root string, list []string) string {
 	return strings.Join(out, " ")
 }
 
-func bars(p *plan) []string { return namesOf(p.policy.Forbid) }
+func forbiddenPaths(p *plan) []string { return namesOf(p.policy.Forbid) }
 
 func TestCompileWrites(t *testing.T) {
 	user, managed := layernames.User, layernames.Managed
@@ -243,7 +243,7 @@ func TestCompileReads(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestCompileNetwork(t *testing.T) {
 	open := &Network{AllowedDomains: []string{"a.test"}}
 	for name, tt := range map[string]struct {
 		layers []Settings

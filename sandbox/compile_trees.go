@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// common returns the trees that both lists cover. If one tree is inside the other, it returns the
+// commonTrees returns the trees that both lists cover. If one tree is inside the other, it returns the
 // inner one. If they are equal, it returns the one that a setting names.
-func common(a, b []pathTree) []pathTree {
+func commonTrees(a, b []pathTree) []pathTree {
 	out := []pathTree{}
 	for _, x := range a {
 		for _, y := range b {
@@ -43,8 +43,8 @@ func outermost(list []pathTree) []pathTree {
 	return kept
 }
 
-// tops returns the paths that no other path contains, sorted.
-func tops(list []string) []string {
+// outermostPaths returns the paths that no other path contains, sorted.
+func outermostPaths(list []string) []string {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
 	kept := sorted[:0]
@@ -61,12 +61,12 @@ func inAny(list []string, p string) bool {
 	return slices.ContainsFunc(list, func(root string) bool { return within(p, root) })
 }
 
-func keep[T any](list []T, want func(T) bool) []T {
+func filter[T any](list []T, want func(T) bool) []T {
 	return slices.DeleteFunc(list, func(x T) bool { return !want(x) })
 }
 
-// linksOn returns the symbolic links on an absolute path, in order.
-func linksOn(full string) []string {
+// symlinksOn returns the symbolic links on an absolute path, in order.
+func symlinksOn(full string) []string {
 	var out []string
 	done := ""
 	for rest := full; rest != "" && len(out) < realpath.MaxLinks; {

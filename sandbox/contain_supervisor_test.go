@@ -82,7 +82,7 @@ func TestSupervisor(t *testing.T) {
 		if orders.Decode(&o) != nil {
 			break
 		}
-		_ = results.Encode(o.obey(box))
+		_ = results.Encode(o.execute(box))
 	}
 	if err := box.Close(); err != nil {
 		t.Error(err)
@@ -106,7 +106,7 @@ func openBox(settings string) (*sandbox.Sandbox, error) {
 	return sandbox.Open([]*sandbox.Checker{c}, &sandbox.OpenOptions{Folders: []string{dir}, Home: home})
 }
 
-func (o *order) obey(box *sandbox.Sandbox) result {
+func (o *order) execute(box *sandbox.Sandbox) result {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := box.Command(ctx, "/bin/sh", "-c", o.Script)
@@ -199,7 +199,7 @@ func supervise(t *testing.T, who caller, settings string) *supervisor {
 	s.cmd.Dir, s.cmd.Stderr = s.dir, os.Stderr
 	if who.uid != 0 {
 		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: who.uid, Gid: who.uid}}
-		s.give(who.uid)
+		s.giveTo(who.uid)
 	}
 	if who.bare {
 		s.cmd.Env = append(s.cmd.Env, bareVar+"=1")
@@ -232,8 +232,8 @@ func supervise(t *testing.T, who caller, settings string) *supervisor {
 	return s
 }
 
-// give makes the user the owner of the folders, and makes their parents accessible.
-func (s *supervisor) give(uid uint32) {
+// giveTo makes the user the owner of the folders, and makes their parents accessible.
+func (s *supervisor) giveTo(uid uint32) {
 	for _, dir := range []string{s.base, s.dir, filepath.Join(s.base, "home")} {
 		if err := os.Chown(dir, int(uid), int(uid)); err != nil {
 			s.t.Fatal(err)

@@ -177,7 +177,7 @@ func TestContainDaemons(t *testing.T) {
 			"nohup":        "nohup /bin/sleep 1000 >/dev/null 2>&1 & echo started",
 			"stopped":      "/bin/sleep 1000 & kill -STOP $!; echo started",
 		} {
-			s.survives(name, script)
+			s.checkSurvivesOutside(name, script)
 			r := s.run(order{Script: script})
 			if r.Out != "started\n" || r.Code != 0 || r.Took > 20*time.Second {
 				t.Errorf("%s: %+v", name, r)
@@ -186,8 +186,8 @@ func TestContainDaemons(t *testing.T) {
 	})
 }
 
-// survives is the control: without a sandbox such a process continues.
-func (s *supervisor) survives(name, script string) {
+// checkSurvivesOutside is the control: without a sandbox such a process continues.
+func (s *supervisor) checkSurvivesOutside(name, script string) {
 	s.t.Helper()
 	control := &supervisor{t: s.t, mark: "control-" + s.mark}
 	cmd := exec.Command("/bin/sh", "-c", script)

@@ -112,8 +112,8 @@ func (p sandboxEnv) compile(t *testing.T, raw json.RawMessage) (*Checker, error)
 	return NewChecker(s, &Options{Home: corpusHome, Dir: "/project"})
 }
 
-// judge compares the result of a case's settings with the expected one. Rejected settings allow nothing.
-func (p sandboxEnv) judge(t *testing.T, c corpus.Case, check func(*Checker) error) {
+// checkCase compares the result of a case's settings with the expected one. Rejected settings allow nothing.
+func (p sandboxEnv) checkCase(t *testing.T, c corpus.Case, check func(*Checker) error) {
 	t.Helper()
 	checker, err := p.compile(t, c.Settings())
 	if err == nil {
@@ -255,7 +255,7 @@ func checkPathCase(t *testing.T, c corpus.Case) {
 		in.CWD = p.root
 	}
 	in.Path = strings.ReplaceAll(in.Path, "$HOME", corpusHome) // "input shown symbolically"
-	p.judge(t, c, func(k *Checker) error { return k.CheckPath(in.Path, in.CWD, policy.Operation("fs."+in.Op)) })
+	p.checkCase(t, c, func(k *Checker) error { return k.CheckPath(in.Path, in.CWD, policy.Operation("fs."+in.Op)) })
 }
 
 // makeFiles creates the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
@@ -373,7 +373,7 @@ func checkExtractCase(t *testing.T, c corpus.Case) {
 func checkCommandCase(t *testing.T, c corpus.Case) {
 	p := newEnv(t)
 	in := p.input(t, c)
-	p.judge(t, c, func(k *Checker) error { return k.CheckCommand(in.Command, in.CWD) })
+	p.checkCase(t, c, func(k *Checker) error { return k.CheckCommand(in.Command, in.CWD) })
 }
 
 func checkErrorCase(t *testing.T, c corpus.Case) {

@@ -175,7 +175,7 @@ func TestCheck(t *testing.T) {
 			}
 		}
 		set := 0
-		for _, f := range s.kernel() {
+		for _, f := range s.kernelFields() {
 			if f.set {
 				set++
 			}
@@ -185,7 +185,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	off := &Settings{AllowNestedSandbox: new(false), Limits: &Limits{}, Network: &Network{}}
-	for _, f := range off.kernel() {
+	for _, f := range off.kernelFields() {
 		if f.set {
 			t.Errorf("%s is false and asks for something", f.name)
 		}
@@ -204,7 +204,7 @@ func TestNoFieldIsIgnored(t *testing.T) {
 		"Network", "Network.AllowedDomains", "Network.DeniedDomains", "Network.AllowLocalBinding",
 	}
 	refused := []string{"Ripgrep"}
-	kernel := (&Settings{Network: &Network{}}).kernel()
+	kernel := (&Settings{Network: &Network{}}).kernelFields()
 	all := 0
 	for _, typ := range []reflect.Type{reflect.TypeFor[Settings](), reflect.TypeFor[Network]()} {
 		all += typ.NumField()

@@ -28,8 +28,8 @@ type reader func(v value) error
 // fields maps the names of an object's fields to their readers.
 type fields map[string]reader
 
-// entry checks one entry of a list. It returns what is wrong with the entry, or "".
-type entry func(text string) (what, hint string)
+// entryCheck checks one entry of a list. It returns what is wrong with the entry, or "".
+type entryCheck func(text string) (what, hint string)
 
 func checkAnything(string) (what, hint string) { return "", "" }
 
@@ -97,7 +97,7 @@ func (*decoder) members(v value, read func(name string, v value) error) error {
 	return nil
 }
 
-func (d *decoder) list(into *[]string, check entry) reader {
+func (d *decoder) list(into *[]string, check entryCheck) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.List {
 			return v.typeError("a list")
@@ -114,7 +114,7 @@ func (d *decoder) list(into *[]string, check entry) reader {
 	}
 }
 
-func (d *decoder) listPointer(into **[]string, check entry) reader {
+func (d *decoder) listPointer(into **[]string, check entryCheck) reader {
 	return func(v value) error {
 		var list []string
 		err := d.list(&list, check)(v)
@@ -123,7 +123,7 @@ func (d *decoder) listPointer(into **[]string, check entry) reader {
 	}
 }
 
-func (*decoder) text(into *string, check entry) reader {
+func (*decoder) text(into *string, check entryCheck) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.Text {
 			return v.typeError("a string")

@@ -22,7 +22,7 @@
 // and have no network. If a setting cannot be enforced completely, Open returns an *[Error] and
 // nothing runs. If namespaces are not available, Landlock and seccomp alone are used only if a
 // trusted layer sets enableWeakerNestedSandbox. On other systems Open returns
-// [kernel.ErrUnsupported], and settings that only the kernel could enforce are rejected when they
+// [kernelFields.ErrUnsupported], and settings that only the kernel could enforce are rejected when they
 // are read; the caller, not this package, decides whether a command then runs unconfined.
 //
 //	c, err := sandbox.NewChecker(&sandbox.Settings{DeniedCommands: []string{"rm"}}, nil)

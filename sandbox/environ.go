@@ -20,28 +20,28 @@ import (
 // TMPDIR, HOLDFAST_SANDBOX, the variables by which tools find their caches and, if commands reach
 // the network through the proxy, those by which programs find the proxy.
 func (s *Sandbox) Environ(all []string) []string {
-	return s.within(environ.ForSandbox(all))
+	return s.withSandboxVariables(environ.ForSandbox(all))
 }
 
 // Enter prepares an environment for use inside the sandbox: it returns the whole environment with the
 // changes of [Sandbox.Environ].
-func (s *Sandbox) Enter(all []string) []string { return s.within(slices.Clone(all)) }
+func (s *Sandbox) Enter(all []string) []string { return s.withSandboxVariables(slices.Clone(all)) }
 
-func (s *Sandbox) within(env []string) []string {
+func (s *Sandbox) withSandboxVariables(env []string) []string {
 	set := []string{"TMPDIR=" + s.temp(), "HOLDFAST_SANDBOX=1"}
 	if s.network() == kernel.ProxyNetwork {
-		set = append(set, proxyEnviron(kernel.ProxyAddr, ownNames(s.merged().Hosts))...)
+		set = append(set, proxyEnviron(kernel.ProxyAddr, localNames(s.merged().Hosts))...)
 	}
 	env = overrideEnv(env, set)
 	at := s.caches()
 	if tools := s.toolsOf(at); at != "" {
 		env = overrideEnv(env, tools.Environ(env, s.network() == kernel.ProxyNetwork))
 	}
-	if s.npm != "" && !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), npmRegistry) }) {
+	if s.npm != "" && !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(variableName(entry), npmRegistry) }) {
 		env = append(env, npmRegistry+"="+s.npm)
 	}
-	for _, set := range s.unconfined {
-		if !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), nameOf(set)) }) {
+	for _, set := range s.toolVariables {
+		if !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(variableName(entry), variableName(set)) }) {
 			env = append(env, set)
 		}
 	}
@@ -55,18 +55,18 @@ const npmRegistry = "npm_config_registry"
 // toolsOf finds, once, the settings that tools need in the environment of commands.
 func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	s.toolsOnce.Do(func() {
-		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes, Mapped: s.shows}
+		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.canWrite, Mapped: s.showsCacheFor}
 		s.tools = p.Open(at)
 		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // if the variable were set, it would override the project's file
 			s.npm = registries.NPM(home)
 		}
-		s.unconfined = s.plainFiles(at)
+		s.toolVariables = s.copyToolConfig(at)
 	})
 	return s.tools
 }
 
-// proxies counts the addresses used for the proxies of commands.
-var proxies atomic.Uint32
+// proxyCount counts the addresses used for the proxies of commands.
+var proxyCount atomic.Uint32
 
 // ownProxy returns the address at which a command finds its proxy, and an environment with that
 // address. Commands may share a localhost, but each has a separate listener on it.
@@ -74,13 +74,13 @@ func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	if s.network() != kernel.ProxyNetwork || !slices.Contains(env, "HTTP_PROXY=http://"+kernel.ProxyAddr) {
 		return netip.Addr{}, env
 	}
-	n := proxies.Add(1)
+	n := proxyCount.Add(1)
 	addr := netip.AddrFrom4([4]byte{127, 83, byte(n >> 8), byte(n)})
 	host, port, _ := strings.Cut(kernel.ProxyAddr, ":")
 	replacer := strings.NewReplacer(kernel.ProxyAddr, addr.String()+":"+port, "proxyHost="+host+" ", "proxyHost="+addr.String()+" ")
 	env, names := slices.Clone(env), proxyNames()
 	for i := range env {
-		if names[nameOf(env[i])] { // the value may contain more than the proxy's address
+		if names[variableName(env[i])] { // the value may contain more than the proxy's address
 			env[i] = replacer.Replace(env[i])
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 var proxyNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for _, entry := range proxyEnviron(kernel.ProxyAddr, nil) {
-		names[nameOf(entry)] = true
+		names[variableName(entry)] = true
 	}
 	return names
 })
@@ -100,20 +100,20 @@ var proxyNames = sync.OnceValue(func() map[string]bool {
 func overrideEnv(env, set []string) []string {
 	names := map[string]bool{}
 	for _, entry := range set {
-		names[nameOf(entry)] = true
+		names[variableName(entry)] = true
 	}
-	return append(slices.DeleteFunc(env, func(entry string) bool { return names[nameOf(entry)] }), set...)
+	return append(slices.DeleteFunc(env, func(entry string) bool { return names[variableName(entry)] }), set...)
 }
 
-func nameOf(entry string) string {
+func variableName(entry string) string {
 	name, _, _ := strings.Cut(entry, "=")
 	return name
 }
 
-// ownNames returns the names of this machine that lead to the command's private network and bypass
+// localNames returns the names of this machine that lead to the command's private network and bypass
 // the proxy. If every layer lists such a name, it means the host, which a command reaches only
 // through the proxy.
-func ownNames(layers []egress.Layer) []string {
+func localNames(layers []egress.Layer) []string {
 	return slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
 		return len(layers) > 0 && !slices.ContainsFunc(layers, func(l egress.Layer) bool {
 			return !slices.ContainsFunc(l.Allow, func(entry string) bool {

@@ -14,7 +14,7 @@ import (
 
 // Every proxy address in the environment is an address on which the kernel package listens.
 func TestProxyEnviron(t *testing.T) {
-	env := proxyEnviron(kernel.ProxyAddr, ownNames(nil))
+	env := proxyEnviron(kernel.ProxyAddr, localNames(nil))
 	names := map[string]bool{}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -51,7 +51,7 @@ func TestListedLocalhostGoesToProxy(t *testing.T) {
 		{[]egress.Layer{layer("localhost"), layer("a.org")}, "localhost,127.0.0.1,::1", "localhost|127.*|[::1]"},
 		{[]egress.Layer{layer("localhost"), layer("localhost:80")}, "127.0.0.1,::1", "127.*|[::1]"},
 	} {
-		env := proxyEnviron(kernel.ProxyAddr, ownNames(tt.layers))
+		env := proxyEnviron(kernel.ProxyAddr, localNames(tt.layers))
 		for _, want := range []string{"NO_PROXY=" + tt.want, "no_proxy=" + tt.want, "npm_config_noproxy=" + tt.want} {
 			if !slices.Contains(env, want) {
 				t.Errorf("%v: no %s", tt.layers, want)
@@ -76,7 +76,7 @@ func TestOwnProxy(t *testing.T) {
 	defer box.Close()
 	env := box.Environ([]string{"PATH=/bin"})
 	for i := range env {
-		if nameOf(env[i]) == "MAVEN_OPTS" {
+		if variableName(env[i]) == "MAVEN_OPTS" {
 			env[i] += " -Dmaven.repo.local=/m2"
 		}
 	}

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// errorKind is the kind of error that a line of standard error reports.
-type errorKind int
+// fault is the kind of error that a line of standard error reports.
+type fault int
 
 const (
-	faultNone     errorKind = iota
-	faultReadOnly           // EROFS
-	faultDenied             // EACCES
-	faultPerm               // EPERM
-	faultBusy               // EBUSY: a name that cannot be moved or removed
-	faultLarge              // EFBIG
-	faultFork               // EAGAIN of fork and clone
-	faultMissing            // ENOENT, which some programs report for EROFS
-	faultHost               // a name that cannot be resolved, or no network
+	faultNone     fault = iota
+	faultReadOnly       // EROFS
+	faultDenied         // EACCES
+	faultPerm           // EPERM
+	faultBusy           // EBUSY: a name that cannot be moved or removed
+	faultLarge          // EFBIG
+	faultFork           // EAGAIN of fork and clone
+	faultMissing        // ENOENT, which some programs report for EROFS
+	faultHost           // a name that cannot be resolved, or no network
 )
 
 // phrases are the messages of strerror and similar functions, in lower case.
 var phrases = []struct {
 	text  string
-	fault errorKind
+	fault fault
 }{
 	{"read-only file system", faultReadOnly},
 	{"permission denied", faultDenied},
@@ -50,18 +50,18 @@ var phrases = []struct {
 // errorLine is a line of standard error that names a system error, with the words in it that may be
 // the subject of the error, the most likely first.
 type errorLine struct {
-	fault errorKind
+	fault fault
 	names []string
 	makes bool // true if the program tried to create a folder
 	write bool // true if the program tried to create, change or remove something
 	port  bool // true if the program tried to listen on a port
 }
 
-// maxComplaints is the number of lines of output that are examined closely.
-const maxComplaints = 64
+// maxErrorLines is the number of lines of output that are examined closely.
+const maxErrorLines = 64
 
-// complaints finds the errors that programs reported in their own words.
-func complaints(text string) []errorLine {
+// errorLines finds the errors that programs reported in their own words.
+func errorLines(text string) []errorLine {
 	var out []errorLine
 	var above []string
 	for row := range strings.SplitSeq(text, "\n") {
@@ -84,7 +84,7 @@ func complaints(text string) []errorLine {
 			for _, up := range above {
 				c.port = c.port || containsAny(up, portWords) // a traceback has the call further up
 			}
-			if out = append(out, c); len(out) > maxComplaints {
+			if out = append(out, c); len(out) > maxErrorLines {
 				out = out[1:]
 			}
 		}
@@ -95,7 +95,7 @@ func complaints(text string) []errorLine {
 	return out
 }
 
-func findPhrase(row string) (at int, phrase string, f errorKind) {
+func findPhrase(row string) (at int, phrase string, f fault) {
 	lower := strings.ToLower(row)
 	if len(lower) != len(row) {
 		return 0, "", faultNone // some letters have a different length in lower case, so this is not a known message
@@ -139,27 +139,27 @@ func pathNames(row string, from, to int) []string {
 	pieces := strings.Split(before, ": ")
 	for _, piece := range slices.Backward(pieces[max(0, len(pieces)-3):]) {
 		if strings.HasPrefix(piece, "/") {
-			names = add(names, piece)
+			names = appendNew(names, piece)
 		}
 		if i := strings.Index(piece, " /"); i >= 0 {
-			names = add(names, piece[i+1:])
+			names = appendNew(names, piece[i+1:])
 		}
 		if i := strings.LastIndexByte(piece, ' '); i >= 0 {
-			names = add(names, piece[i+1:])
+			names = appendNew(names, piece[i+1:])
 		}
-		names = add(names, piece)
+		names = appendNew(names, piece)
 	}
 	after := strings.TrimSuffix(row[to:], ")")
 	for _, mark := range []string{": ", " - "} { // the second is Ruby's
 		if _, rest, found := strings.Cut(after, mark); found {
 			name, _, _ := strings.Cut(rest, " (")
-			names = add(names, name)
+			names = appendNew(names, name)
 		}
 	}
 	return names
 }
 
-func add(names []string, name string) []string {
+func appendNew(names []string, name string) []string {
 	name = strings.Trim(name, " \t'\"`‘’“”")
 	if name == "" || len(name) > maxName || strings.ContainsRune(name, 0) || slices.Contains(names, name) {
 		return names
@@ -179,7 +179,7 @@ func quoted(row string) []string {
 	for i := 0; i < len(row); {
 		name, next := quotedAt(row, i)
 		if next > i {
-			names = add(names, name)
+			names = appendNew(names, name)
 			i = next
 			continue
 		}

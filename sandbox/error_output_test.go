@@ -7,10 +7,10 @@ import (
 )
 
 // Messages of real programs.
-func TestComplaints(t *testing.T) {
+func TestErrorLines(t *testing.T) {
 	for _, tt := range []struct {
 		text  string
-		fault errorKind
+		fault fault
 		name  string // must be among the names
 		write bool
 	}{
@@ -80,9 +80,9 @@ func TestComplaints(t *testing.T) {
 		{"ConnectionError: HTTPSConnectionPool(host='pypi.org', port=443): [Errno -3] Temporary failure in name resolution", faultHost, "pypi.org", false},
 		{"connect: Network is unreachable", faultHost, "", false},
 	} {
-		list := complaints(tt.text)
+		list := errorLines(tt.text)
 		if len(list) != 1 {
-			t.Errorf("%q: %d complaints", tt.text, len(list))
+			t.Errorf("%q: %d error lines", tt.text, len(list))
 			continue
 		}
 		c := list[0]
@@ -93,30 +93,30 @@ func TestComplaints(t *testing.T) {
 }
 
 // Messages that do not report a system error.
-func TestNoComplaints(t *testing.T) {
+func TestNoErrorLines(t *testing.T) {
 	for _, text := range []string{
 		"", "ok", "cat: x: No such file or directory", "syntax error near '/etc/x'", "PASS", "it's all fine",
 		strings.Repeat("\u212a", 10) + "read-only file system", // a letter whose lower case form is shorter
 	} {
-		if list := complaints(text); len(list) != 0 {
+		if list := errorLines(text); len(list) != 0 {
 			t.Errorf("%q: %+v", text, list)
 		}
 	}
 }
 
-func TestComplaintLimit(t *testing.T) {
+func TestErrorLineLimit(t *testing.T) {
 	text := strings.Repeat("cat: /x: Permission denied\n", 10_000)
-	if n := len(complaints(text)); n != maxComplaints {
-		t.Errorf("%d complaints", n)
+	if n := len(errorLines(text)); n != maxErrorLines {
+		t.Errorf("%d error lines", n)
 	}
 }
 
-func FuzzComplaints(f *testing.F) {
+func FuzzErrorLines(f *testing.F) {
 	f.Add("touch: cannot touch '/etc/x': Read-only file system")
 	f.Add("'\x00': permission denied: ''")
 	f.Add("`‘’“”\"'")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, c := range complaints(text) {
+		for _, c := range errorLines(text) {
 			for _, n := range c.names {
 				if n == "" || strings.ContainsAny(n, "\x00\n") || len(n) > maxName {
 					t.Fatalf("%q: name %q", text, n)

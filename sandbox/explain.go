@@ -63,12 +63,12 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 	if err != nil {
 		full = path.Clean(name)
 	}
-	if p.private(full) {
+	if p.isPrivate(full) {
 		return nil
 	}
 	v := &Violation{Kind: kindPath, Subject: full, Op: verb(op)}
-	if at := p.above(p.policy.Hide, full); at != "" {
-		return v.by(p.reasons[at], at)
+	if at := p.treeAbove(p.policy.Hide, full); at != "" {
+		return v.withReason(p.reasons[at], at)
 	}
 	if op == policy.OpWrite {
 		return p.explainWrite(v)
@@ -76,15 +76,15 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 	return p.explainRead(v)
 }
 
-// private reports whether a path is in a folder that is private to commands and shows nothing of the
+// isPrivate reports whether a path is in a folder that is private to commands and shows nothing of the
 // host's.
-func (p *plan) private(full string) bool {
-	return inAny(private, full) && treeOf(p.write, full) == nil &&
+func (p *plan) isPrivate(full string) bool {
+	return inAny(privateFolders, full) && treeOf(p.write, full) == nil &&
 		!slices.ContainsFunc(p.read, func(a pathTree) bool { return a.path != "/" && within(full, a.path) })
 }
 
-// above returns the tree that contains a path, or "".
-func (p *plan) above(list []string, full string) string {
+// treeAbove returns the tree that contains a path, or "".
+func (p *plan) treeAbove(list []string, full string) string {
 	if i := slices.IndexFunc(list, func(root string) bool { return within(full, root) }); i >= 0 {
 		return list[i]
 	}
@@ -102,7 +102,7 @@ func (p *plan) explainRead(v *Violation) *Violation {
 	}
 	for _, l := range p.layers {
 		if l.read != nil && treeOf(l.read, v.Subject) == nil {
-			return v.outside(fieldReadPaths, l.origin)
+			return v.outsideSetting(fieldReadPaths, l.origin)
 		}
 	}
 	v.Hint = "add it to allowedReadPaths"
@@ -114,15 +114,15 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 		return nil
 	}
 	if treeOf(p.write, v.Subject) == nil {
-		return p.outsideWrite(v)
+		return p.explainOutsideWrite(v)
 	}
-	if at := p.above(p.policy.ReadOnly, v.Subject); at != "" {
-		return v.by(p.reasons[at], at)
+	if at := p.treeAbove(p.policy.ReadOnly, v.Subject); at != "" {
+		return v.withReason(p.reasons[at], at)
 	}
 	i := slices.IndexFunc(p.policy.Forbid, func(n kernel.Name) bool { return within(v.Subject, n.Path) })
 	if i >= 0 {
 		at := p.policy.Forbid[i].Path
-		return v.by(p.reasons[at], at)
+		return v.withReason(p.reasons[at], at)
 	}
 	if slices.Contains(p.policy.Pin, v.Subject) {
 		v.Hint = "it contains a protected path, so it cannot be moved or removed; do that outside the sandbox"
@@ -131,16 +131,16 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 	return nil
 }
 
-func (p *plan) outsideWrite(v *Violation) *Violation {
+func (p *plan) explainOutsideWrite(v *Violation) *Violation {
 	for _, l := range p.layers {
 		if l.write != nil && treeOf(l.write, v.Subject) == nil {
-			return v.outside(fieldWritePaths, l.origin)
+			return v.outsideSetting(fieldWritePaths, l.origin)
 		}
 	}
 	for _, l := range p.layers {
 		for _, a := range l.protected {
 			if within(v.Subject, a.path) {
-				return v.by(a.planReason, a.path)
+				return v.withReason(a.planReason, a.path)
 			}
 		}
 	}
@@ -148,14 +148,14 @@ func (p *plan) outsideWrite(v *Violation) *Violation {
 	return v
 }
 
-func (v *Violation) outside(setting string, o policy.Origin) *Violation {
+func (v *Violation) outsideSetting(setting string, o policy.Origin) *Violation {
 	v.Setting, v.Origin = setting, o
 	v.Hint = "to allow this, add the folder to " + setting + " there"
 	return v
 }
 
-// by adds the reason of the refusal to a violation.
-func (v *Violation) by(g planReason, at string) *Violation {
+// withReason adds the reason of the refusal to a violation.
+func (v *Violation) withReason(g planReason, at string) *Violation {
 	v.Setting, v.Origin = g.setting, g.origin
 	switch {
 	case g.setting == fieldDeniedCommands:

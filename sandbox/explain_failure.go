@@ -18,8 +18,8 @@ var failedSigning = []struct{ text, folder string }{
 	{"load key \"", ".ssh"},
 }
 
-// signing reports that git cannot sign because the keys are secrets.
-func (f *finder) signing(text string) []Violation {
+// signingFailures reports that git cannot sign because the keys are secrets.
+func (f *finder) signingFailures(text string) []Violation {
 	lower, home := strings.ToLower(text), variable(f.env, "HOME")
 	for _, s := range failedSigning {
 		if home == "" || !strings.Contains(lower, s.text) {
@@ -33,10 +33,10 @@ func (f *finder) signing(text string) []Violation {
 	return nil
 }
 
-// foreign returns the socket of a program outside the sandbox that a text names, for example an
+// foreignSocket returns the socket of a program outside the sandbox that a text names, for example an
 // error message of docker. It returns "" if the text names none. Such a socket is unreachable even
 // with network.allowUnixSockets.
-func (f *finder) foreign(text string) string {
+func (f *finder) foreignSocket(text string) string {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n\r'\"`‘’“”()[]<>,;", r) }) {
 		_, word, found := strings.Cut(":"+word, ":/") // unix:///run/x.sock and dial:/run/x.sock
 		if !found || len(word) > maxName {
@@ -52,7 +52,7 @@ func (f *finder) foreign(text string) string {
 		if !socket && !strings.HasSuffix(name, ".sock") && !strings.HasSuffix(name, ".socket") {
 			continue
 		}
-		if !inAny(private, full) && f.box.Explain(full, policy.OpWrite) != nil {
+		if !inAny(privateFolders, full) && f.box.Explain(full, policy.OpWrite) != nil {
 			return name
 		}
 	}

@@ -91,7 +91,7 @@ func TestDeniedProgramsAreHidden(t *testing.T) {
 	}
 }
 
-func TestNoticeOtherNames(t *testing.T) {
+func TestNoticeHardLinks(t *testing.T) {
 	root := plant(t, "ws/secret/x", "home/")
 	if err := os.Link(root+"/ws/secret/x", root+"/ws/y"); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestDescribe(t *testing.T) {
 		{"mount /proc", syscall.EPERM, "refused a part"},
 	} {
 		e := &kernel.StartError{Step: tt.step, Err: tt.err}
-		if what, hint := s.describe(e); !strings.Contains(what, tt.want) || hint == "" || errors.Unwrap(e) == nil {
+		if what, hint := s.describeStartError(e); !strings.Contains(what, tt.want) || hint == "" || errors.Unwrap(e) == nil {
 			t.Errorf("%v: %q, %q", e, what, hint)
 		}
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // gitFolders returns the repositories of workspace folders that are linked worktrees or submodules,
-// and so have a .git file instead of a .git folder. In these repositories commands may write the
-// same files as in a .git folder.
+// and so have a .protectGit file instead of a .protectGit folder. In these repositories commands may write the
+// same files as in a .protectGit folder.
 //
-//	side/.git                    gitdir: /repo/.git/worktrees/side
-//	/repo/.git/worktrees/side/
-//	  gitdir                     /side/.git: the repository knows this worktree
+//	side/.protectGit                    gitdir: /repo/.protectGit/worktrees/side
+//	/repo/.protectGit/worktrees/side/
+//	  gitdir                     /side/.protectGit: the repository knows this worktree
 //	  commondir                  ../..
 //
-// The repository must name the folder, as it does if git created the .git file, because a .git file
+// The repository must name the folder, as it does if git created the .protectGit file, because a .protectGit file
 // may also come from an unpacked archive. If the repository contains the folder, which is possible
 // for a bare repository, only the paths that a commit needs are writable, because the repository
 // also contains other worktrees. Without mounts, gitFolders returns nothing, because hooks could
@@ -47,7 +47,7 @@ func (c *compiler) gitFolders() []pathTree {
 	return out
 }
 
-// linkedTo returns the git folder that the file .git of a folder names, and the repository of that
+// linkedTo returns the git folder that the file .protectGit of a folder names, and the repository of that
 // git folder. It returns them only if the repository names the folder.
 func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	file := path.Join(folder, ".git")
@@ -61,13 +61,13 @@ func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	}
 	if shared = c.commonDir(dir); shared == "" { // a submodule
 		shared = dir
-		c.remember(path.Join(dir, "config"))
+		c.watchContent(path.Join(dir, "config"))
 		if !c.resolvesTo(coreWorktree(dir), dir, folder) {
 			return "", ""
 		}
 	} else {
 		back := path.Join(dir, "gitdir")
-		c.remember(back)
+		c.watchContent(back)
 		if path.Dir(dir) != path.Join(shared, "worktrees") || !c.resolvesTo(firstLine(back), dir, file) {
 			return "", ""
 		}
@@ -92,7 +92,7 @@ func (c *compiler) resolvesTo(name, from, want string) bool {
 
 // coreWorktree returns the folder that a repository's configuration names as its working tree.
 func coreWorktree(dir string) (value string) {
-	for _, s := range gitSettings(head(path.Join(dir, "config"), 1<<20)) {
+	for _, s := range gitSettings(readHead(path.Join(dir, "config"), 1<<20)) {
 		if s.key == "core.worktree" {
 			value = s.value
 		}

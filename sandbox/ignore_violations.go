@@ -21,10 +21,10 @@ var limitNames = []string{"cpu", "memory", "pids", "fileSize", "wallTime", "outp
 type ignoreRule struct {
 	kind   string  // "" for every kind
 	prefix *prefix // nil for every command
-	values []muteValue
+	values []ignoreValue
 }
 
-type muteValue struct {
+type ignoreValue struct {
 	text string
 	tree *tree    // nil if the entry cannot be a path
 	host *network // nil if the entry cannot be a host
@@ -42,7 +42,7 @@ func checkIgnoreKey(key string) (what, hint string) {
 }
 
 // checkIgnoreEntry checks a value of a key of ignoreViolations.
-func checkIgnoreEntry(key string) entry {
+func checkIgnoreEntry(key string) entryCheck {
 	return func(text string) (what, hint string) {
 		if text == "*" {
 			return "", ""
@@ -104,15 +104,15 @@ func compileIgnores(s *Settings, dir, home string) ([]ignoreRule, error) {
 			if what, hint := checkIgnoreEntry(key)(text); what != "" {
 				return nil, &Error{Field: fmt.Sprintf("%s[%d]", field, i), Detail: what, hint: hint}
 			}
-			m.values = append(m.values, compileMuteValue(text, dir, home))
+			m.values = append(m.values, compileIgnoreValue(text, dir, home))
 		}
 		out = append(out, m)
 	}
 	return out, nil
 }
 
-func compileMuteValue(text, dir, home string) muteValue {
-	v := muteValue{text: text}
+func compileIgnoreValue(text, dir, home string) ignoreValue {
+	v := ignoreValue{text: text}
 	if trees, err := compileTrees(fieldIgnore, []string{text}, dir, home); err == nil {
 		v.tree = &trees[0]
 	}
@@ -129,10 +129,10 @@ func (m *ignoreRule) matches(v *Violation, r *shellparse.Reading) bool {
 	if m.prefix != nil && !slices.ContainsFunc(r.Commands, func(c shellparse.Command) bool { return m.prefix.matches(&c) }) {
 		return false
 	}
-	return slices.ContainsFunc(m.values, func(value muteValue) bool { return value.means(v) })
+	return slices.ContainsFunc(m.values, func(value ignoreValue) bool { return value.means(v) })
 }
 
-func (value *muteValue) means(v *Violation) bool {
+func (value *ignoreValue) means(v *Violation) bool {
 	if value.text == "*" {
 		return true
 	}

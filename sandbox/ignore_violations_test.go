@@ -40,16 +40,16 @@ func TestIgnoreViolations(t *testing.T) {
 		{"path", "/etc/shadow", "", false},
 	} {
 		v := &Violation{Kind: tt.kind, Subject: tt.what}
-		if got := mergeCheckers(layers(t, some), false).muted(v, tt.line); got != tt.want {
+		if got := mergeCheckers(layers(t, some), false).ignored(v, tt.line); got != tt.want {
 			t.Errorf("%s %s by %q: got %v", tt.kind, tt.what, tt.line, got)
 		}
 	}
 	v := &Violation{Kind: "path", Subject: "/x"}
-	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`), false).muted(v, "ls") {
+	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`), false).ignored(v, "ls") {
 		t.Error("an untrusted folder suppresses the report of refusals")
 	}
-	if mergeCheckers(nil, false).muted(v, "ls") || mergeCheckers(layers(t, `user: {"ignoreViolations": {}}`), false).muted(v, "ls") {
-		t.Error("muted by nothing")
+	if mergeCheckers(nil, false).ignored(v, "ls") || mergeCheckers(layers(t, `user: {"ignoreViolations": {}}`), false).ignored(v, "ls") {
+		t.Error("ignored by nothing")
 	}
 }
 

@@ -112,7 +112,7 @@ func isolateCase(t *testing.T, c corpus.Case, command, dir string) {
 // isolate runs a command once, and returns what harm was done.
 func isolate(t *testing.T, c corpus.Case, uid int, command, dir string, plain bool) string {
 	t.Helper()
-	base := harmless(t, uid, command)
+	base := newRunFolders(t, uid, command)
 	expand := strings.NewReplacer("<outside>", base+"/outside", "<root>", base+"/ws")
 	o := isolated{Plain: plain, Command: expand.Replace(command), Base: base, Dir: filepath.Join(base, dir)}
 	if plain {
@@ -201,11 +201,11 @@ func TestIsolateChild(t *testing.T) {
 	t.Logf("the command ended: %v: %s", err, out)
 }
 
-// harm is what a script of the cases does, in many ways: outside stands for the folder.
+// harmScript is what a script of the cases does, in many ways: outside stands for the folder.
 const harmScript = "#!/bin/sh\nrm -rf OUTSIDE/x; unlink OUTSIDE/x; perl -e 'unlink \"OUTSIDE/x\"'; : >OUTSIDE/pwned; : >pwned\n"
 
-// harmless creates the folders of a run, writable and not, and programs that are not installed everywhere.
-func harmless(t *testing.T, uid int, command string) string {
+// newRunFolders creates the folders of a run, writable and not, and programs that are not installed everywhere.
+func newRunFolders(t *testing.T, uid int, command string) string {
 	t.Helper()
 	under, ok := testneed.OutsideTmp()
 	if !ok {

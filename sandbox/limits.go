@@ -109,26 +109,26 @@ func (d *decoder) limits(v value, s *Settings) error {
 	l := &Limits{}
 	s.Limits = l
 	return d.object(v, fields{
-		"cpu":         limit(readCPU, "a number of processors such as 1.5", &l.CPU, minCPU, maxCPU),
-		"memory":      limit(readBytes, wantBytes, &l.Memory, minMemory, math.MaxInt64),
-		"pids":        limit(readCount, "a number of processes such as 200", &l.Pids, minPids, maxPids),
-		"fileSize":    limit(readBytes, wantBytes, &l.FileSize, minFileSize, math.MaxInt64),
-		"wallTime":    limit(readTime, `a time such as "30s"`, &l.WallTime, minWallTime, math.MaxInt64),
-		"outputBytes": limit(readBytes, wantBytes, &l.OutputBytes, minOutput, math.MaxInt64),
+		"cpu":         limitReader(readCPU, "a number of processors such as 1.5", &l.CPU, minCPU, maxCPU),
+		"memory":      limitReader(readBytes, wantBytes, &l.Memory, minMemory, math.MaxInt64),
+		"pids":        limitReader(readCount, "a number of processes such as 200", &l.Pids, minPids, maxPids),
+		"fileSize":    limitReader(readBytes, wantBytes, &l.FileSize, minFileSize, math.MaxInt64),
+		"wallTime":    limitReader(readTime, `a time such as "30s"`, &l.WallTime, minWallTime, math.MaxInt64),
+		"outputBytes": limitReader(readBytes, wantBytes, &l.OutputBytes, minOutput, math.MaxInt64),
 	})
 }
 
 const wantBytes = `a number of bytes, or a string such as "512MiB"`
 
-// limit reads one limit and checks its range.
-func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) (T, bool), want string, into *T, least, most T) reader {
+// limitReader reads one limit and checks its range.
+func limitReader[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) (T, bool), want string, into *T, least, most T) reader {
 	return func(v value) error {
 		got, ok := read(v.Node)
 		switch {
 		case !ok:
 			return v.typeError(want)
 		case got < least:
-			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
+			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", limitText(least))}
 		case got > most:
 			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is above the maximum", hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
 		}
@@ -137,8 +137,8 @@ func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) 
 	}
 }
 
-// written returns a bound as a user would write it.
-func written[T int | int64 | float64 | time.Duration](v T) string {
+// limitText returns a bound as a user would write it.
+func limitText[T int | int64 | float64 | time.Duration](v T) string {
 	switch n, ok := any(v).(int64); {
 	case !ok:
 		return fmt.Sprint(v)

@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plainFiles copies the parts of the user's package manager configuration that commands may know to
+// copyToolConfig copies the parts of the user's package manager configuration that commands may know to
 // the folder of the caches. It returns the variables by which package managers find the copies.
 // Commands cannot see the original files, because those contain tokens.
-func (s *Sandbox) plainFiles(at string) (env []string) {
+func (s *Sandbox) copyToolConfig(at string) (env []string) {
 	home := s.compiler.home
 	if at == "" || home == "" || s.compiler.unconfined {
 		return nil
@@ -52,18 +52,18 @@ func writeIfChanged(name string, text []byte) error {
 	return diskfile.WriteUnsynced(name, text)
 }
 
-// refusals are the messages of package managers when a server requires a login.
-var refusals = []string{
+// loginMessages are the messages of package managers when a server requires a login.
+var loginMessages = []string{
 	"e401", "e403", "e404", "eneedauth", "401 unauthorized", "status code 401", "error 401", "returned error: 401", "401 error", "403 forbidden", "authentication", "unauthorized",
 	"user for ", // pip asks for a name
 }
 
-// logins reports files that commands cannot read and that contain a login for a host that the
+// loginFailures reports files that commands cannot read and that contain a login for a host that the
 // command reached. It reports them only if the output says that a request was rejected. The
 // parameter text is the end of the command's output.
-func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
+func (s *Sandbox) loginFailures(reached []string, text string) (out []Violation) {
 	text = strings.ToLower(text)
-	if len(reached) == 0 || !slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(text, words) }) {
+	if len(reached) == 0 || !slices.ContainsFunc(loginMessages, func(words string) bool { return strings.Contains(text, words) }) {
 		return nil
 	}
 	for _, l := range registries.Logins(s.compiler.home) {

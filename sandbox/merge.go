@@ -160,11 +160,11 @@ func (m *merged) loosened(name string, get func(*Settings) *bool) loosened {
 			out = loosened{Set: true, Origin: c.at(name)}
 		}
 	}
-	return out.against(against, name)
+	return out.unlessPrevented(against, name)
 }
 
-// against turns a setting off again if a layer prevents it.
-func (l loosened) against(c *Checker, name string) loosened {
+// unlessPrevented turns a setting off again if a layer prevents it.
+func (l loosened) unlessPrevented(c *Checker, name string) loosened {
 	if l.Set && c != nil {
 		return loosened{Origin: c.at(name)}
 	}
@@ -194,8 +194,8 @@ func (m *merged) mergeNetwork(asks bool) {
 		m.Hosts = append(m.Hosts, egress.Layer{Allow: n.AllowedDomains, Deny: n.DeniedDomains, Ask: ask && !listsOnly})
 		m.asking = append(m.asking, isTrue(n.Ask) && !listsOnly)
 		m.HostOrigins = append(m.HostOrigins, c.at("network"))
-		m.HTTPProxyPort.prefer(c, n.HTTPProxyPort, "network.httpProxyPort")
-		m.SOCKSProxyPort.prefer(c, n.SOCKSProxyPort, "network.socksProxyPort")
+		m.HTTPProxyPort.setIfUnset(c, n.HTTPProxyPort, "network.httpProxyPort")
+		m.SOCKSProxyPort.setIfUnset(c, n.SOCKSProxyPort, "network.socksProxyPort")
 	}
 }
 
@@ -228,7 +228,7 @@ func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened 
 			out = loosened{Set: true, Origin: c.at(name)}
 		}
 	}
-	return out.against(against, name)
+	return out.unlessPrevented(against, name)
 }
 
 // hasNetwork reports whether any host is reachable. There must be a network, and each layer must
@@ -245,8 +245,8 @@ func (m *merged) hasNetwork(weaker bool) bool {
 	return m.Network.Set
 }
 
-// prefer keeps the value of the stronger layer.
-func (p *port) prefer(c *Checker, number *int, name string) {
+// setIfUnset keeps the value of the stronger layer.
+func (p *port) setIfUnset(c *Checker, number *int, name string) {
 	if p.Number == 0 && number != nil && !c.untrusted {
 		*p = port{*number, c.at(name)}
 	}
@@ -282,7 +282,7 @@ func (m *merged) addWritePaths(c *Checker) {
 		return
 	}
 	for _, t := range c.additional {
-		for _, p := range m.remaining(t.resolved) {
+		for _, p := range m.permittedParts(t.resolved) {
 			if !slices.ContainsFunc(m.AdditionalWritePaths, func(w writeTree) bool { return within(p, w.Path) }) {
 				m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: t.entry, Origin: c.at(fieldAdditional)})
 			}
@@ -290,8 +290,8 @@ func (m *merged) addWritePaths(c *Checker) {
 	}
 }
 
-// remaining returns the part of a tree that the layers permit.
-func (m *merged) remaining(tree string) []string {
+// permittedParts returns the part of a tree that the layers permit.
+func (m *merged) permittedParts(tree string) []string {
 	left := []string{tree}
 	for _, other := range m.layers {
 		switch {
@@ -331,7 +331,7 @@ func (s *Sandbox) Excluded(line, cwd string) (policy.Origin, bool) {
 }
 
 func (m *merged) excluded(line, cwd string) (policy.Origin, bool) {
-	r := m.read(line, cwd)
+	r := m.parse(line, cwd)
 	if r == nil || !r.Static() {
 		return policy.Origin{}, false
 	}
@@ -363,16 +363,16 @@ func (m *merged) excludes(cmd *shellparse.Command) (by policy.Origin, ok bool) {
 	return by, ok
 }
 
-// muted reports whether ignoreViolations in a trusted layer makes the report leave out a violation.
+// ignored reports whether ignoreViolations in a trusted layer makes the report leave out a violation.
 // Refusals do not change.
-func (m *merged) muted(v *Violation, line string) bool {
+func (m *merged) ignored(v *Violation, line string) bool {
 	var r *shellparse.Reading
 	for _, c := range m.layers {
-		for i := range c.mutes {
+		for i := range c.ignored {
 			if r == nil {
-				r = m.read(line, "")
+				r = m.parse(line, "")
 			}
-			if !c.untrusted && c.mutes[i].matches(v, r) {
+			if !c.untrusted && c.ignored[i].matches(v, r) {
 				return true
 			}
 		}
@@ -380,8 +380,8 @@ func (m *merged) muted(v *Violation, line string) bool {
 	return false
 }
 
-// read parses a line as the strongest layer does. It returns nil if there is no layer.
-func (m *merged) read(line, cwd string) *shellparse.Reading {
+// parse parses a line as the strongest layer does. It returns nil if there is no layer.
+func (m *merged) parse(line, cwd string) *shellparse.Reading {
 	if len(m.layers) == 0 {
 		return nil
 	}

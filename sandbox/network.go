@@ -111,8 +111,8 @@ func hasPort(entry string) bool {
 	return strings.Count(entry, ":") == 1 || strings.Contains(entry, "]:")
 }
 
-// ports are the default ports of URL schemes.
-var ports = map[string]int{
+// defaultPorts are the default ports of URL schemes.
+var defaultPorts = map[string]int{
 	"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21, "ssh": 22, "sftp": 22, "git+ssh": 22, "git": 9418,
 	"socks5": 1080, "socks5h": 1080,
 }
@@ -124,7 +124,7 @@ func hostOf(target string) (host string, port int, ok bool) {
 		if err != nil {
 			return "", 0, false
 		}
-		port = ports[strings.ToLower(u.Scheme)]
+		port = defaultPorts[strings.ToLower(u.Scheme)]
 		if u.Port() != "" {
 			port, err = strconv.Atoi(u.Port())
 		}
@@ -172,8 +172,8 @@ func isLocal(host string) bool {
 		host == "localhost.localdomain" || host == "ip6-localhost" || host == "ip6-loopback"
 }
 
-// connecting are well-known programs whose purpose is network access.
-var connecting = []string{
+// networkPrograms are well-known programs whose purpose is network access.
+var networkPrograms = []string{
 	"aria2c", "curl", "dig", "ftp", "host", "http", "https", "lftp", "nc", "ncat", "netcat", "nslookup", "ping", "ping6",
 	"rsync", "scp", "sftp", "socat", "ssh", "telnet", "tftp", "traceroute", "wget", "whois", "xh",
 }
@@ -203,11 +203,11 @@ func (n *network) checkCommand(cmd *shellparse.Command, confined bool) *Denial {
 // hosts returns the hosts that a command names. It returns a denial if the command may connect to
 // hosts that it does not name.
 func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, unknown *Denial) {
-	connects := slices.Contains(connecting, cmd.Name)
+	connects := slices.Contains(networkPrograms, cmd.Name)
 	for _, a := range cmd.Args {
 		if !a.Static {
 			if connects || strings.Contains(a.Text, "://") {
-				unknown = cmp.Or(unknown, n.unknown(cmd, confined, "'"+a.Text+"' cannot be known before the command runs"))
+				unknown = cmp.Or(unknown, n.unknownHostDenial(cmd, confined, "'"+a.Text+"' cannot be known before the command runs"))
 			}
 			continue
 		}
@@ -217,7 +217,7 @@ func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, 
 		}
 	}
 	if connects && len(list) == 0 {
-		unknown = cmp.Or(unknown, n.unknown(cmd, confined, "the host cannot be determined"))
+		unknown = cmp.Or(unknown, n.unknownHostDenial(cmd, confined, "the host cannot be determined"))
 	}
 	for _, p := range cmd.Paths {
 		host, ok := strings.CutPrefix(p.Path, "/dev/tcp/")
@@ -237,7 +237,7 @@ func isFile(cmd *shellparse.Command, arg string) bool {
 	return slices.ContainsFunc(cmd.Paths, func(p shellparse.Path) bool { return p.Arg == arg && p.Source == shellparse.FromArgument })
 }
 
-func (n *network) unknown(cmd *shellparse.Command, confined bool, why string) *Denial {
+func (n *network) unknownHostDenial(cmd *shellparse.Command, confined bool, why string) *Denial {
 	return &Denial{
 		Tool: "Bash", Subject: cmd.Name, Setting: fieldDomains, kind: kindUnclear, asks: n.asks(confined),
 		Reason: "command '" + cmd.Name + "' may reach a host outside allowed domains: " + why,

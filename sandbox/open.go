@@ -61,7 +61,7 @@ type OpenOptions struct {
 	//
 	// It needs a pid namespace: the command sees its own process ids, but the /proc of the host.
 	// For an ordinary user it also needs a user namespace, in which sudo does not work. If the
-	// kernel provides none, the error wraps [kernel.ErrUnsupported].
+	// kernel provides none, the error wraps [kernelFields.ErrUnsupported].
 	NoConfinement bool
 
 	// Ask decides about a host that no list names, unless settings turn asking off, and about the
@@ -108,7 +108,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	}
 	tried := make(chan error, 1)
 	if !o.SingleCommand { // this call takes as long as all other calls here together
-		go func() { tried <- namespaces(o.NamespacesFile) }()
+		go func() { tried <- checkNamespaces(o.NamespacesFile) }()
 	}
 	c, err := newCompiler(list, o)
 	if err != nil {
@@ -130,8 +130,8 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	return s, nil
 }
 
-// namespaces reports whether the kernel allows namespaces.
-func namespaces(file string) error {
+// checkNamespaces reports whether the kernel allows namespaces.
+func checkNamespaces(file string) error {
 	if file == "" {
 		return kernel.Namespaces()
 	}
@@ -167,7 +167,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		folders = []string{"."}
 	}
 	for _, f := range folders {
-		a, err := workspace(f)
+		a, err := workspaceTree(f)
 		if err != nil {
 			return nil, err
 		}
@@ -201,8 +201,8 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 	return c, nil
 }
 
-// workspace checks one folder of the workspace.
-func workspace(folder string) (pathTree, error) {
+// workspaceTree checks one folder of the workspace.
+func workspaceTree(folder string) (pathTree, error) {
 	refuse := func(why, hint string) (pathTree, error) {
 		return pathTree{}, &Error{Detail: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
 	}

@@ -22,7 +22,7 @@ var protectedNames = sync.OnceValue(func() *nameSet {
 	n := &nameSet{names: map[string]bool{}, pairs: map[string]bool{}}
 	for _, name := range slices.Concat(names.Folders, names.Files) {
 		switch {
-		case slices.Contains(installed, name):
+		case slices.Contains(packageManagerNames, name):
 		case strings.ContainsAny(name, "*?[{"):
 			n.patterns = append(n.patterns, name)
 		case strings.Contains(name, "/"):
@@ -34,9 +34,9 @@ var protectedNames = sync.OnceValue(func() *nameSet {
 	return n
 })
 
-// installed lists names from policy's list that package managers write with each package and that
+// packageManagerNames lists names from policy's list that package managers write with each package and that
 // cannot do more than the packages themselves. Commands may write them, as they write node_modules.
-var installed = []string{".pnp.*"}
+var packageManagerNames = []string{".pnp.*"}
 
 type nameSet struct {
 	names    map[string]bool
@@ -74,7 +74,7 @@ var homeForbidden = sync.OnceValue(func() []string {
 	var out []string
 	names := protectedpaths.Protected()
 	for _, name := range slices.Concat(names.Folders, names.Files) {
-		if name[0] != '.' || strings.ContainsAny(name, "*?[{") || name == ".git" || partly[name] != nil {
+		if name[0] != '.' || strings.ContainsAny(name, "*?[{") || name == ".git" || partlyProtected[name] != nil {
 			continue
 		}
 		if slices.Contains(names.Folders, name) {
@@ -85,9 +85,9 @@ var homeForbidden = sync.OnceValue(func() []string {
 	return out
 })
 
-// partly are folders in which only some names are protected, because programs regularly write the
+// partlyProtected are folders in which only some names are protected, because programs regularly write the
 // others. A name that ends in "/" is a folder.
-var partly = map[string][]string{
+var partlyProtected = map[string][]string{
 	".yarn":  {"releases/", "plugins/", "sdks/"},
 	".cargo": {"config", "config.toml", "env"},
 }
@@ -111,14 +111,14 @@ var (
 func (c *compiler) protect() error {
 	for _, l := range c.layers {
 		for _, p := range l.protected {
-			if err := c.protectArea(p); err != nil {
+			if err := c.protectEntry(p); err != nil {
 				return err
 			}
 		}
 	}
 	for _, w := range c.write {
 		if info, err := os.Lstat(w.path); err != nil || !info.IsDir() || w.git {
-			continue // protected parts of a repository are found through the file .git
+			continue // protected parts of a repository are found through the file .protectGit
 		}
 		if w.field != "" && c.temp != "" && within(w.path, c.temp) {
 			continue
@@ -130,11 +130,11 @@ func (c *compiler) protect() error {
 	return nil
 }
 
-// protectArea makes an entry of protectedPaths read-only, wherever its name resolves to, or forbids
+// protectEntry makes an entry of protectedPaths read-only, wherever its name resolves to, or forbids
 // its creation.
-func (c *compiler) protectArea(p pathTree) error {
-	for _, link := range linksOn(p.literal) {
-		if c.written(link) {
+func (c *compiler) protectEntry(p pathTree) error {
+	for _, link := range symlinksOn(p.literal) {
+		if c.isWritable(link) {
 			return p.invalid(link+" is a symbolic link that commands could change", "use the link's target: "+p.path)
 		}
 	}
@@ -142,10 +142,10 @@ func (c *compiler) protectArea(p pathTree) error {
 	if err != nil {
 		return p.invalid(fmt.Sprintf("%s: %v", p.path, err), "write the path without symbolic links")
 	}
-	if _, exists := lookAt(full); exists {
-		c.fix(full, p.planReason)
-	} else if c.written(full) {
-		c.forbidFirst(full, p.planReason)
+	if _, exists := lstat(full); exists {
+		c.makeReadOnly(full, p.planReason)
+	} else if c.isWritable(full) {
+		c.forbidFirstComponent(full, p.planReason)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (c *compiler) protectArea(p pathTree) error {
 func (c *compiler) protectTree(root string) error {
 	found := c.scanner.scan(root)
 	if found.cut {
-		c.notice("%s contains too many files to scan: protected names and repositories deep inside it may be missed", root)
+		c.addNotice("%s contains too many files to scan: protected names and repositories deep inside it may be missed", root)
 	}
 	for _, f := range found.names {
 		if err := c.protectName(f.path, f.mode); err != nil {
@@ -161,12 +161,12 @@ func (c *compiler) protectTree(root string) error {
 		}
 	}
 	for _, dir := range found.bare {
-		c.notice("%s is a repository without a .git folder: git uses its config there", dir)
-		if err := c.repository(dir); err != nil {
+		c.addNotice("%s is a repository without a .git folder: git uses its config there", dir)
+		if err := c.protectRepository(dir); err != nil {
 			return err
 		}
 	}
-	c.remember(path.Join(root, ".git"))
+	c.watchContent(path.Join(root, ".git"))
 	if c.home != "" && within(c.home, root) {
 		if err := c.forbidNames(c.home, homeForbidden()); err != nil {
 			return err
@@ -180,10 +180,10 @@ func (c *compiler) protectTree(root string) error {
 func (c *compiler) forbidNames(dir string, names []string) error {
 	for _, name := range names {
 		full := path.Join(dir, name)
-		info, exists := lookAt(full)
+		info, exists := lstat(full)
 		switch {
 		case !exists:
-			c.forbidFirst(full, decidingReason)
+			c.forbidFirstComponent(full, decidingReason)
 		case c.reasons[full] == (planReason{}) && !slices.Contains(c.pin, full):
 			if err := c.protectName(full, info.Mode()); err != nil {
 				return err
@@ -193,9 +193,9 @@ func (c *compiler) forbidNames(dir string, names []string) error {
 	return nil
 }
 
-// lookAt returns what a name is, without following symbolic links. The placeholder of a running
+// lstat returns what a name is, without following symbolic links. The placeholder of a running
 // sandbox is treated as nothing.
-func lookAt(full string) (os.FileInfo, bool) {
+func lstat(full string) (os.FileInfo, bool) {
 	info, err := os.Lstat(full)
 	if err != nil || kernel.IsPlaceholderFile(full, info) {
 		return nil, false
@@ -210,26 +210,26 @@ func (c *compiler) protectName(full string, mode fs.FileMode) error {
 	}
 	name := strings.ToLower(path.Base(full))
 	if mode&fs.ModeSymlink != 0 {
-		return c.linked(full)
+		return c.rejectLink(full)
 	}
 	switch {
 	case name == ".git":
-		return c.git(full, mode)
+		return c.protectGit(full, mode)
 	case !mode.IsDir():
-	case partly[name] != nil:
-		return c.inner(full, partly[name])
+	case partlyProtected[name] != nil:
+		return c.protectInside(full, partlyProtected[name])
 	case agentFolderForbidden[name] != nil && isDir(path.Join(full, "worktrees")):
 		return c.protectAgentFolder(full)
 	}
-	c.fix(full, decidingReason)
+	c.makeReadOnly(full, decidingReason)
 	return nil
 }
 
-// inner protects names in a folder that is otherwise writable.
-func (c *compiler) inner(dir string, names []string) error {
-	c.pinned(dir)
+// protectInside protects names in a folder that is otherwise writable.
+func (c *compiler) protectInside(dir string, names []string) error {
+	c.pinFolder(dir)
 	for _, name := range names {
-		if err := c.guard(path.Join(dir, name)); err != nil {
+		if err := c.protectOrForbid(path.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -246,24 +246,24 @@ func (c *compiler) protectAgentFolder(dir string) error {
 		full := path.Join(dir, e.Name())
 		switch {
 		case e.Name() == "worktrees":
-			if err := c.worktrees(full); err != nil {
+			if err := c.protectAgentWorktrees(full); err != nil {
 				return err
 			}
 		case e.Type()&fs.ModeSymlink != 0:
-			return c.linked(full)
+			return c.rejectLink(full)
 		case kernel.IsPlaceholder(full): // a placeholder of a command that is running or has just ended
 		default:
-			c.fix(full, decidingReason)
+			c.makeReadOnly(full, decidingReason)
 		}
 	}
-	return c.inner(dir, agentFolderForbidden[strings.ToLower(path.Base(dir))])
+	return c.protectInside(dir, agentFolderForbidden[strings.ToLower(path.Base(dir))])
 }
 
-// worktrees protects in each worktree what is protected in a project: the scan does not search an
+// protectAgentWorktrees protects in each worktree what is protected in a project: the scan does not search an
 // agent's folder.
-func (c *compiler) worktrees(dir string) error {
-	c.pinned(dir)
-	c.remember(dir) // this makes the sandbox notice a new worktree at once
+func (c *compiler) protectAgentWorktrees(dir string) error {
+	c.pinFolder(dir)
+	c.watchContent(dir) // this makes the sandbox notice a new worktree at once
 	for _, e := range entriesOf(dir, scanEntries) {
 		if !e.IsDir() {
 			continue
@@ -275,22 +275,22 @@ func (c *compiler) worktrees(dir string) error {
 	return nil
 }
 
-// guard makes existing names read-only and forbids missing ones.
-func (c *compiler) guard(full string) error {
-	info, exists := lookAt(full)
+// protectOrForbid makes existing names read-only and forbids missing ones.
+func (c *compiler) protectOrForbid(full string) error {
+	info, exists := lstat(full)
 	switch {
 	case !exists:
-		c.forbidden(full, decidingReason)
+		c.forbidName(full, decidingReason)
 	case info.Mode()&fs.ModeSymlink != 0:
-		return c.linked(full)
+		return c.rejectLink(full)
 	default:
-		c.fix(full, decidingReason)
+		c.makeReadOnly(full, decidingReason)
 	}
 	return nil
 }
 
-// linked rejects a protected name that is a symbolic link: the kernel cannot keep a link in place.
-func (c *compiler) linked(full string) error {
+// rejectLink rejects a protected name that is a symbolic link: the kernel cannot keep a link in place.
+func (c *compiler) rejectLink(full string) error {
 	what := full + " is a symbolic link: a command could replace it, and it decides what other programs do"
 	hint := "replace it with a file or a folder"
 	if w := treeOf(c.write, full); w != nil {
@@ -299,15 +299,15 @@ func (c *compiler) linked(full string) error {
 	return &Error{Detail: what, hint: hint}
 }
 
-func (c *compiler) fix(full string, g planReason) {
+func (c *compiler) makeReadOnly(full string, g planReason) {
 	if _, ok := c.reasons[full]; ok {
 		return
 	}
-	c.fixed = append(c.fixed, full)
+	c.readOnly = append(c.readOnly, full)
 	c.reasons[full] = g
 }
 
-func (c *compiler) pinned(dir string) {
+func (c *compiler) pinFolder(dir string) {
 	if !slices.Contains(c.pin, dir) {
 		c.pin = append(c.pin, dir)
 	}

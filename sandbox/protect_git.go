@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// git protects a .git folder, or the .git file of a linked worktree or submodule.
-func (c *compiler) git(full string, mode fs.FileMode) error {
+// protectGit protects a .protectGit folder, or the .protectGit file of a linked worktree or submodule.
+func (c *compiler) protectGit(full string, mode fs.FileMode) error {
 	if mode.IsDir() {
-		return c.repository(full)
+		return c.protectRepository(full)
 	}
-	c.fix(full, decidingReason)
-	c.remember(full)
+	c.makeReadOnly(full, decidingReason)
+	c.watchContent(full)
 	target, ok := strings.CutPrefix(firstLine(full), "gitdir:")
 	if !ok {
 		return nil
@@ -26,89 +26,89 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 	if err != nil || !isDir(dir) {
 		return nil //nolint:nilerr // git finds no repository there either
 	}
-	if !c.written(dir) {
-		c.notice("the repository of %s is %s, which commands cannot write: git commit will not work there", path.Dir(full), dir)
+	if !c.isWritable(dir) {
+		c.addNotice("the repository of %s is %s, which commands cannot write: git commit will not work there", path.Dir(full), dir)
 		return nil
 	}
 	shared := c.commonDir(dir)
 	if shared == "" {
-		return c.repository(dir)
+		return c.protectRepository(dir)
 	}
-	if err := c.worktree(dir); err != nil || !c.written(shared) {
+	if err := c.protectLinkedWorktree(dir); err != nil || !c.isWritable(shared) {
 		return err
 	}
-	return c.repository(shared)
+	return c.protectRepository(shared)
 }
 
-// repository protects the parts of a repository that make git run programs: its hooks and
+// protectRepository protects the parts of a repository that make git run programs: its hooks and
 // configuration, those of its worktrees and submodules, and the files that say where these are.
-func (c *compiler) repository(dir string) error {
+func (c *compiler) protectRepository(dir string) error {
 	if inAny(c.pin, dir) && c.reasons[path.Join(dir, "config")] != (planReason{}) {
 		return nil // already protected
 	}
-	c.pinned(dir)
+	c.pinFolder(dir)
 	for _, name := range []string{"hooks/", "config", "config.worktree"} {
-		if err := c.guard(path.Join(dir, name)); err != nil {
+		if err := c.protectOrForbid(path.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	if err := c.redirected(dir); err != nil {
+	if err := c.protectCommonDirFile(dir); err != nil {
 		return err
 	}
-	if err := c.configured(dir); err != nil {
+	if err := c.protectConfiguredFiles(dir); err != nil {
 		return err
 	}
 	for _, e := range entriesOf(path.Join(dir, "worktrees"), scanEntries) {
 		if e.IsDir() {
-			if err := c.worktree(path.Join(dir, "worktrees", e.Name())); err != nil {
+			if err := c.protectLinkedWorktree(path.Join(dir, "worktrees", e.Name())); err != nil {
 				return err
 			}
 		}
 	}
-	return c.modules(path.Join(dir, "modules"), scanDepth)
+	return c.protectSubmodules(path.Join(dir, "modules"), scanDepth)
 }
 
-// commonDir is the file that points git to another repository's settings.
-const commonDir = "commondir"
+// commonDirFile is the file that points git to another repository's settings.
+const commonDirFile = "commondir"
 
-// redirected protects the file that points git to another repository's settings. Only linked worktrees
+// protectCommonDirFile protects the file that points git to another repository's settings. Only linked worktrees
 // have one; if it appears elsewhere, that is an error.
-func (c *compiler) redirected(dir string) error {
-	full := path.Join(dir, commonDir)
-	info, exists := lookAt(full)
+func (c *compiler) protectCommonDirFile(dir string) error {
+	full := path.Join(dir, commonDirFile)
+	info, exists := lstat(full)
 	switch {
 	case !exists:
-		c.forbidden(full, decidingReason)
+		c.forbidName(full, decidingReason)
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		return c.linked(full)
+		return c.rejectLink(full)
 	case isDir(path.Join(dir, "objects")):
 		return &Error{
 			Detail: full + " points git to the settings and hooks of another repository, and does not belong there",
 			hint:   "do not run git there; check the file, then remove it",
 		}
 	}
-	c.fix(full, decidingReason)
+	c.makeReadOnly(full, decidingReason)
 	return nil
 }
 
-// worktree protects a linked worktree's part of the repository.
-func (c *compiler) worktree(dir string) error {
-	c.pinned(dir)
-	for _, name := range []string{commonDir, "config.worktree"} {
+// protectLinkedWorktree protects a linked worktree's part of the repository.
+func (c *compiler) protectLinkedWorktree(dir string) error {
+	c.pinFolder(dir)
+	for _, name := range []string{commonDirFile, "config.worktree"} {
 		full := path.Join(dir, name)
-		if _, err := os.Lstat(full); err != nil && name == commonDir {
+		if _, err := os.Lstat(full); err != nil && name == commonDirFile {
 			continue // git does not treat it as a worktree
 		}
-		if err := c.guard(full); err != nil {
+		if err := c.protectOrForbid(full); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// modules protects the repositories of submodules, whose names may contain slashes.
-func (c *compiler) modules(dir string, depth int) error {
+// protectSubmodules protects the repositories of submodules, whose names may contain slashes.
+func (c *compiler) protectSubmodules(dir string, depth int) error {
 	if depth == 0 {
 		return nil
 	}
@@ -119,9 +119,9 @@ func (c *compiler) modules(dir string, depth int) error {
 		sub := path.Join(dir, e.Name())
 		var err error
 		if _, no := os.Lstat(path.Join(sub, "HEAD")); no == nil {
-			err = c.repository(sub)
+			err = c.protectRepository(sub)
 		} else {
-			err = c.modules(sub, depth-1)
+			err = c.protectSubmodules(sub, depth-1)
 		}
 		if err != nil {
 			return err
@@ -130,12 +130,12 @@ func (c *compiler) modules(dir string, depth int) error {
 	return nil
 }
 
-// configured protects the files that a repository's configuration names: the folder of its hooks, and
+// protectConfiguredFiles protects the files that a repository's configuration names: the folder of its hooks, and
 // included files.
-func (c *compiler) configured(dir string) error {
+func (c *compiler) protectConfiguredFiles(dir string) error {
 	full := path.Join(dir, "config")
-	c.remember(full)
-	for _, s := range gitSettings(head(full, 1<<20)) {
+	c.watchContent(full)
+	for _, s := range gitSettings(readHead(full, 1<<20)) {
 		from := dir
 		switch s.key {
 		case "core.hookspath":
@@ -145,10 +145,10 @@ func (c *compiler) configured(dir string) error {
 			continue
 		}
 		named, err := realpath.Normalize(s.value, from, c.home)
-		if err != nil || s.value == "" || !c.written(named) || within(named, dir) && within(named, path.Join(dir, "hooks")) {
+		if err != nil || s.value == "" || !c.isWritable(named) || within(named, dir) && within(named, path.Join(dir, "hooks")) {
 			continue
 		}
-		if inAny(c.fixed, named) {
+		if inAny(c.readOnly, named) {
 			continue
 		}
 		for _, w := range c.write {
@@ -156,10 +156,10 @@ func (c *compiler) configured(dir string) error {
 				return &Error{Detail: full + ": " + s.key + " is " + named + ", which is writable as a whole", hint: "move the hooks to a separate folder"}
 			}
 		}
-		if _, exists := lookAt(named); !exists {
-			c.forbidFirst(named, decidingReason)
+		if _, exists := lstat(named); !exists {
+			c.forbidFirstComponent(named, decidingReason)
 		} else {
-			c.fix(named, decidingReason)
+			c.makeReadOnly(named, decidingReason)
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func (c *compiler) configured(dir string) error {
 
 // commonDir returns the repository of a linked worktree, or "".
 func (c *compiler) commonDir(dir string) string {
-	line := firstLine(path.Join(dir, commonDir))
+	line := firstLine(path.Join(dir, commonDirFile))
 	if line == "" {
 		return ""
 	}
@@ -222,8 +222,8 @@ func gitValue(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// head reads the start of a regular file; a file that cannot be read is treated as empty.
-func head(name string, limit int64) []byte {
+// readHead reads the start of a regular file; a file that cannot be read is treated as empty.
+func readHead(name string, limit int64) []byte {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -238,6 +238,6 @@ func head(name string, limit int64) []byte {
 }
 
 func firstLine(name string) string {
-	line, _, _ := strings.Cut(string(head(name, 4096)), "\n")
+	line, _, _ := strings.Cut(string(readHead(name, 4096)), "\n")
 	return strings.TrimRight(line, "\r")
 }

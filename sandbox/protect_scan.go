@@ -9,12 +9,12 @@ import (
 
 // Limits of the scan.
 const (
-	scanDepth   = 4      // maximum depth: a/b/c/.git is found
+	scanDepth   = 4      // maximum depth: a/b/c/.protectGit is found
 	scanEntries = 20_000 // maximum number of entries; the rest is skipped, the deepest folders first
 )
 
-// found is the result of a scan.
-type found struct {
+// scanResult is the result of a scan.
+type scanResult struct {
 	names []foundName
 	bare  []string // folders that are bare repositories
 	cut   bool     // the scan is incomplete
@@ -51,8 +51,8 @@ type folder struct {
 
 // scan searches a tree, level by level. It does not follow symbolic links and does not search what it
 // found.
-func (s *scanner) scan(root string) *found {
-	out := &found{}
+func (s *scanner) scan(root string) *scanResult {
+	out := &scanResult{}
 	seen := make(map[string]*folder, len(s.seen))
 	level := []string{root}
 	left := scanEntries
@@ -91,7 +91,7 @@ func (s *scanner) folder(dir string, limit int) *folder {
 	f := &folder{state: now}
 	entries := entriesOf(dir, limit)
 	f.entries = len(entries)
-	f.look(dir, entries, protectedNames())
+	f.classify(dir, entries, protectedNames())
 	return f
 }
 
@@ -107,8 +107,8 @@ func entriesOf(dir string, limit int) []fs.DirEntry {
 	return entries
 }
 
-// look classifies the entries of a folder.
-func (f *folder) look(dir string, entries []fs.DirEntry, names *nameSet) {
+// classify classifies the entries of a folder.
+func (f *folder) classify(dir string, entries []fs.DirEntry, names *nameSet) {
 	parent := path.Base(dir)
 	repository := 0
 	for _, e := range entries {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// barredAlways are the names that are forbidden in every workspace, relative to ws.
+// alwaysForbidden are the names that are forbidden in every workspace, relative to ws.
 func alwaysForbidden(root string) []string {
 	var out []string
 	for _, name := range workspaceForbidden {
@@ -22,9 +22,9 @@ func alwaysForbidden(root string) []string {
 
 func TestProtect(t *testing.T) {
 	for name, tt := range map[string]struct {
-		tree             []string
-		layer            Settings
-		fixed, pin, bars string // relative to ws
+		tree                  []string
+		layer                 Settings
+		fixed, pin, forbidden string // relative to ws
 	}{
 		"nothing there": {nil, Settings{}, "", "", ""},
 		"a repository":  {[]string{".git/hooks/", ".git/config"}, Settings{}, ".git/config .git/hooks", ".git", ".git/config.worktree"},
@@ -88,13 +88,13 @@ func TestProtect(t *testing.T) {
 			}
 			always := alwaysForbidden(root)
 			inWorktree := regexp.MustCompile("^" + regexp.QuoteMeta(root) + `/ws/\.(claude|holdfast)/worktrees/x/`)
-			others := slices.DeleteFunc(bars(p), func(b string) bool {
-				return slices.Contains(always, inWorktree.ReplaceAllString(b, root+"/ws/")) || path.Base(b) == commonDir
+			others := slices.DeleteFunc(forbiddenPaths(p), func(b string) bool {
+				return slices.Contains(always, inWorktree.ReplaceAllString(b, root+"/ws/")) || path.Base(b) == commonDirFile
 			})
 			for what, got := range map[string][2]string{
-				"fixed": {relative(root+"/ws", p.policy.ReadOnly), tt.fixed},
-				"pin":   {relative(root+"/ws", p.policy.Pin), tt.pin},
-				"bar":   {relative(root+"/ws", others), tt.bars},
+				"fixed":     {relative(root+"/ws", p.policy.ReadOnly), tt.fixed},
+				"pin":       {relative(root+"/ws", p.policy.Pin), tt.pin},
+				"forbidden": {relative(root+"/ws", others), tt.forbidden},
 			} {
 				if got[0] != got[1] {
 					t.Errorf("%s:\n got %s\nwant %s", what, got[0], got[1])
@@ -115,8 +115,8 @@ func TestPlaceholderBesideWorktrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.Contains(p.policy.ReadOnly, root+"/ws/.holdfast/agents") || !slices.Contains(bars(p), root+"/ws/.holdfast/agents") {
-		t.Errorf("fixed %q, barred %q", p.policy.ReadOnly, bars(p))
+	if slices.Contains(p.policy.ReadOnly, root+"/ws/.holdfast/agents") || !slices.Contains(forbiddenPaths(p), root+"/ws/.holdfast/agents") {
+		t.Errorf("read-only %q, forbidden %q", p.policy.ReadOnly, forbiddenPaths(p))
 	}
 }
 
@@ -182,8 +182,8 @@ func TestCommonDirForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"/ws/.git/", "/ws/a/b/.git/"} {
-		if !slices.Contains(p.policy.Forbid, kernel.Name{Path: root + dir + commonDir, Dot: true}) {
-			t.Errorf("%s can be made", dir+commonDir)
+		if !slices.Contains(p.policy.Forbid, kernel.Name{Path: root + dir + commonDirFile, Dot: true}) {
+			t.Errorf("%s can be made", dir+commonDirFile)
 		}
 	}
 }

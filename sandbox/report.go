@@ -46,19 +46,19 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	r.Moved = c.state.Quarantined[:min(len(c.state.Quarantined), maxViolations)]
 	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
 	all := f.limits(r, c.state)
-	if c.hosts != nil {
+	if c.hostViolations != nil {
 		output := ""
 		if c.streams.tail != nil && r.Failed {
 			output = string(c.streams.tail.bytes())
 		}
-		all = append(all, f.addRefusedHosts(c.hosts(output))...)
+		all = append(all, f.addRefusedHosts(c.hostViolations(output))...)
 	}
 	reported, text := false, ""
 	if c.streams.tail != nil && !c.sandbox.compiler.unconfined {
 		text = string(c.streams.tail.bytes())
-		lines := complaints(text)
-		all = append(all, f.signing(text)...)
-		all = append(all, f.addComplaints(lines)...)
+		lines := errorLines(text)
+		all = append(all, f.signingFailures(text)...)
+		all = append(all, f.addErrorLines(lines)...)
 		reported = slices.ContainsFunc(lines, func(c errorLine) bool { return c.fault == faultPerm })
 	}
 	if r.Failed && !slices.ContainsFunc(all, func(v Violation) bool { return v.Kind == kindPath }) {
@@ -67,14 +67,14 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	for _, refused := range c.state.Refused {
 		v := syscallViolation(refused.Call)
 		if v.reported = reported; isUnixSocket(refused.Call) {
-			v.toForeign(f.foreign(text))
+			v.toForeign(f.foreignSocket(text))
 		}
 		all = append(all, v)
 	}
 	seen := map[Violation]bool{}
 	for _, v := range all {
 		key := Violation{Kind: v.Kind, Subject: v.Subject, Op: v.Op}
-		if !seen[key] && len(r.Violations) < maxViolations && !m.muted(&v, c.line) {
+		if !seen[key] && len(r.Violations) < maxViolations && !m.ignored(&v, c.line) {
 			r.Violations = append(r.Violations, v)
 		}
 		seen[key] = true
@@ -91,32 +91,32 @@ func (r *Report) Text() string {
 	}
 	var b strings.Builder
 	if r.CouldNotStart != "" {
-		line(&b, "could not start: "+r.CouldNotStart, r.Hint)
+		writeLine(&b, "could not start: "+r.CouldNotStart, r.Hint)
 	}
 	for _, m := range r.Moved {
-		line(&b, m.Path+" was created while the command ran and was moved to quarantine, because its name is protected", "check it, and restore it if you want it: holdfast sandbox quarantine --restore "+m.ID)
+		writeLine(&b, m.Path+" was created while the command ran and was moved to quarantine, because its name is protected", "check it, and restore it if you want it: holdfast sandbox quarantine --restore "+m.ID)
 	}
 	for _, name := range r.Appeared {
-		line(&b, name+" was created while the command ran, although its name is protected", "check it before another program uses it")
+		writeLine(&b, name+" was created while the command ran, although its name is protected", "check it before another program uses it")
 	}
 	var calls []string
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		if v.Kind != kindSyscall {
-			line(&b, v.String(), v.Hint)
+			writeLine(&b, v.String(), v.Hint)
 		} else if v.Hint != "" && r.Failed {
-			line(&b, v.String(), v.Hint)
+			writeLine(&b, v.String(), v.Hint)
 		} else {
 			calls = append(calls, v.Subject)
 		}
 	}
 	if r.Failed && len(calls) > 0 {
-		line(&b, "refused system calls, which may or may not be the cause of the failure: "+strings.Join(calls, ", "), "")
+		writeLine(&b, "refused system calls, which may or may not be the cause of the failure: "+strings.Join(calls, ", "), "")
 	}
 	return b.String()
 }
 
-func line(b *strings.Builder, text, hint string) {
+func writeLine(b *strings.Builder, text, hint string) {
 	b.WriteString("sandbox: " + sanitize(text))
 	if hint != "" {
 		b.WriteString("; hint: " + sanitize(hint))
@@ -205,7 +205,7 @@ var limitWords = map[string]string{
 func (c *Cmd) notStarted(err error) *Report {
 	r := &Report{CouldNotStart: err.Error(), Hint: startHint(err), Failed: true}
 	if s, ok := errors.AsType[*kernel.StartError](err); ok && c.sandbox != nil {
-		r.CouldNotStart, r.Hint = c.sandbox.describe(s)
+		r.CouldNotStart, r.Hint = c.sandbox.describeStartError(s)
 	}
 	return r
 }

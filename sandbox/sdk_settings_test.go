@@ -14,7 +14,7 @@ import (
 
 // The settings of the Open Agent SDK's two examples, with the session's folder for /project. Real commands
 // run under them: they read what is allowed; denied paths are inaccessible, including names and sizes.
-func TestSeedSettings(t *testing.T) {
+func TestSDKExampleSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name, settings string
 		writable       string

@@ -29,7 +29,7 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 		}
 	}
 	return served, func(output string) []Violation {
-		return append(hostViolations(session.Refusals(), s.merged().HostOrigins), s.logins(session.Reached(), output)...)
+		return append(hostViolations(session.Refusals(), s.merged().HostOrigins), s.loginFailures(session.Reached(), output)...)
 	}, nil
 }
 

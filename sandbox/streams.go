@@ -95,19 +95,19 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	s.child, s.parent = append(s.child, childEnd), append(s.parent, parentEnd)
-	s.seekStart = beginning(r)
+	s.seekStart = seekBack(r)
 	s.copies = append(s.copies, func() error {
 		_, err := io.Copy(parentEnd, r)
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 			err = nil // this error only means that the command did not read all of its input
 		}
-		return errors.Join(err, closed(parentEnd))
+		return errors.Join(err, closeOnce(parentEnd))
 	})
 	return childEnd, nil
 }
 
-// beginning remembers the position of a reader and returns a function that seeks back to it.
-func beginning(r io.Reader) func() error {
+// seekBack remembers the position of a reader and returns a function that seeks back to it.
+func seekBack(r io.Reader) func() error {
 	once := func() error { return errors.New("its input cannot be read again") }
 	k, ok := r.(io.Seeker)
 	if !ok {
@@ -159,9 +159,9 @@ func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
 	s.copies = append(s.copies, func() error {
 		err := s.carry(w, parentEnd, t)
 		if piped {
-			err = errors.Join(err, closed(f))
+			err = errors.Join(err, closeOnce(f))
 		}
-		return errors.Join(err, closed(parentEnd))
+		return errors.Join(err, closeOnce(parentEnd))
 	})
 	return childEnd, nil
 }
@@ -267,8 +267,8 @@ func closeAll(list []io.Closer) {
 	}
 }
 
-// closed closes a file that may already be closed.
-func closed(f *os.File) error {
+// closeOnce closes a file that may already be closed.
+func closeOnce(f *os.File) error {
 	if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
 	}

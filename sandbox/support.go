@@ -17,7 +17,7 @@ func (s *Settings) Check() error {
 	if hasKernelSandbox {
 		return nil
 	}
-	for _, f := range s.kernel() {
+	for _, f := range s.kernelFields() {
 		if f.set {
 			return &Error{
 				Field: f.name, Detail: "this needs the kernel sandbox, which " + runtime.GOOS + "/" + runtime.GOARCH + " does not have",
@@ -33,8 +33,8 @@ type field struct {
 	set  bool
 }
 
-// kernel returns the fields that only a kernel can enforce. A field that is false needs nothing.
-func (s *Settings) kernel() []field {
+// kernelFields returns the fields that only a kernel can enforce. A field that is false needs nothing.
+func (s *Settings) kernelFields() []field {
 	out := []field{
 		{"allowNestedSandbox", isTrue(s.AllowNestedSandbox)},
 		{"autoAllowBashIfSandboxed", isTrue(s.AutoAllowBashIfSandboxed)},

@@ -90,8 +90,8 @@ var homeSecrets = sync.OnceValue(func() []string {
 	})
 })
 
-// notWorkspace returns why a folder cannot be a workspace by itself, or "".
-func notWorkspace(folder, home string) string {
+// whyNotWorkspace returns why a folder cannot be a workspace by itself, or "".
+func whyNotWorkspace(folder, home string) string {
 	lists := systemLists()
 	switch {
 	case home != "" && folder == home:
@@ -109,15 +109,15 @@ func notWorkspace(folder, home string) string {
 	return ""
 }
 
-// private are the folders that are private to commands: they see their own folders there, not those
+// privateFolders are the folders that are private to commands: they see their own folders there, not those
 // of the host.
-var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"}
+var privateFolders = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"}
 
 // specialFolders are the folders that reading "/" does not include.
 var specialFolders = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/sys"}
 
-// program is a file that deniedCommands hides.
-type program struct {
+// hiddenProgram is a file that deniedCommands hides.
+type hiddenProgram struct {
 	name string // as in deniedCommands
 	path string
 }
@@ -125,7 +125,7 @@ type program struct {
 // findPrograms finds programs by name in the folders of searchPath and of the system. The result
 // shared lists names that are symbolic links to a program with another name. Hiding that program
 // would deny more than the setting names.
-func findPrograms(names []string, searchPath string) (found []program, shared []string) {
+func findPrograms(names []string, searchPath string) (found []hiddenProgram, shared []string) {
 	dirs := filepath.SplitList(searchPath)
 	dirs = append(dirs, "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
 	seen := map[string]bool{}
@@ -145,7 +145,7 @@ func findPrograms(names []string, searchPath string) (found []program, shared []
 			case path.Base(full) != name:
 				shared = append(shared, name+" is "+full+", which also has other names")
 			default:
-				found = append(found, program{name, full})
+				found = append(found, hiddenProgram{name, full})
 			}
 		}
 	}

@@ -54,9 +54,9 @@ func (f *finder) addRefusedHosts(list []Violation) []Violation {
 	return list
 }
 
-// addComplaints adds the errors in the command's output that the policy explains. Other errors are the
+// addErrorLines adds the errors in the command's output that the policy explains. Other errors are the
 // program's own.
-func (f *finder) addComplaints(list []errorLine) []Violation {
+func (f *finder) addErrorLines(list []errorLine) []Violation {
 	var out []Violation
 	for _, c := range list {
 		switch c.fault {
@@ -78,14 +78,14 @@ func (f *finder) addComplaints(list []errorLine) []Violation {
 			out = append(out, found...)
 		}
 	}
-	if slices.ContainsFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.Subject != anyHost }) {
-		out = slices.DeleteFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.Subject == anyHost })
+	if slices.ContainsFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.Subject != unknownHost }) {
+		out = slices.DeleteFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.Subject == unknownHost })
 	}
 	return out
 }
 
-// anyHost is the subject if no host is known.
-const anyHost = "the network"
+// unknownHost is the subject if no host is known.
+const unknownHost = "the network"
 
 // port reports a refused attempt to listen on a port.
 func (f *finder) port() []Violation {
@@ -102,7 +102,7 @@ func (f *finder) port() []Violation {
 	return []Violation{v}
 }
 
-// paths returns the first words of a complaint that the policy refuses.
+// paths returns the first words of an error line that the policy refuses.
 func (f *finder) paths(c *errorLine) []Violation {
 	for _, name := range c.names {
 		if v := f.path(c, name); v != nil {
@@ -185,7 +185,7 @@ func (f *finder) host(c *errorLine) []Violation {
 	if len(f.hosts) > 0 && len(c.names) == 0 {
 		return nil
 	}
-	host := anyHost
+	host := unknownHost
 	if len(c.names) > 0 {
 		host = c.names[0]
 	}

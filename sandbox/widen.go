@@ -22,7 +22,7 @@ func (s *Sandbox) SettingFor(v *Violation) *Settings {
 	switch {
 	case s.compiler.unconfined:
 	case v.Kind == kindPath && v.Op == verb(policy.OpWrite) && v.Setting == fieldWritePaths && v.Origin == (policy.Origin{}):
-		if tree := s.compiler.openTree(v.Subject); tree != "" && len(m.remaining(tree)) > 0 {
+		if tree := s.compiler.treeToAllow(v.Subject); tree != "" && len(m.permittedParts(tree)) > 0 {
 			return &Settings{AdditionalWritePaths: []string{tree}}
 		}
 	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && v.reported && !s.weaker():
@@ -48,7 +48,7 @@ func (s *Sandbox) Widen(open *Settings) (*Sandbox, error) {
 	if s.closed {
 		return nil, errClosed
 	}
-	if err := makeTrees(trees); err != nil {
+	if err := createTrees(trees); err != nil {
 		return nil, err
 	}
 	if wide := s.widened[key]; wide != nil {
@@ -74,7 +74,7 @@ func (s *Sandbox) widen(trees []string, sockets bool) (*Sandbox, error) {
 		if err != nil {
 			return nil, cannotOpen(tree, err)
 		}
-		c.merged.open(full, tree)
+		c.merged.allowWrite(full, tree)
 	}
 	if sockets {
 		c.merged.UnixSockets = loosened{Set: true}
@@ -83,12 +83,12 @@ func (s *Sandbox) widen(trees []string, sockets bool) (*Sandbox, error) {
 	if err := wide.renew(); err != nil {
 		return nil, err
 	}
-	wide.jail.TakeFrom(s.jail)
+	wide.jail.TakeNamespacesFrom(s.jail)
 	return wide, nil
 }
 
-// makeTrees creates the trees that do not exist.
-func makeTrees(trees []string) error {
+// createTrees creates the trees that do not exist.
+func createTrees(trees []string) error {
 	for _, tree := range trees {
 		_, err := os.Stat(tree)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -105,20 +105,20 @@ func cannotOpen(tree string, err error) error {
 	return &Error{Detail: tree + " cannot be made writable for commands", Err: err}
 }
 
-// open adds a tree that the user allows.
-func (m *merged) open(tree, entry string) {
-	for _, p := range m.remaining(tree) {
+// allowWrite adds a tree that the user allows.
+func (m *merged) allowWrite(tree, entry string) {
+	for _, p := range m.permittedParts(tree) {
 		m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: entry})
 	}
 }
 
-// shared are folders in which many programs have a folder.
-var shared = []string{".cache", ".config", ".local", ".local/share", ".local/state", ".local/lib", ".local/bin"}
+// sharedFolders are folders in which many programs have a folder.
+var sharedFolders = []string{".cache", ".config", ".local", ".local/share", ".local/state", ".local/lib", ".local/bin"}
 
-// openTree returns the narrowest useful tree to open for a refused write. For a folder, that is the
+// treeToAllow returns the narrowest useful tree to open for a refused write. For a folder, that is the
 // folder that was to be written or created. For a file, it is the file's folder, or only the file
 // if its folder is not for the files of one program. "": no tree can be opened.
-func (c *compiler) openTree(full string) string {
+func (c *compiler) treeToAllow(full string) string {
 	top, missing := full, false
 	for {
 		if _, err := os.Lstat(top); err == nil {
@@ -135,28 +135,28 @@ func (c *compiler) openTree(full string) string {
 		top = up
 	}
 	if missing { // top is the first path that does not exist
-		for rel, ok := strings.CutPrefix(full, top+"/"); ok && c.sharedFolder(top); rel, ok = strings.CutPrefix(full, top+"/") {
+		for rel, ok := strings.CutPrefix(full, top+"/"); ok && c.isSharedFolder(top); rel, ok = strings.CutPrefix(full, top+"/") {
 			first, _, _ := strings.Cut(rel, "/")
 			top += "/" + first
 		}
-	} else if info, err := os.Stat(top); err == nil && !info.IsDir() && !c.wideFolder(path.Dir(top)) {
+	} else if info, err := os.Stat(top); err == nil && !info.IsDir() && !c.isWideFolder(path.Dir(top)) {
 		top = path.Dir(top)
 	}
-	if c.wideFolder(top) || c.decides(top) {
+	if c.isWideFolder(top) || c.decides(top) {
 		return ""
 	}
 	return top
 }
 
-func (c *compiler) sharedFolder(full string) bool {
+func (c *compiler) isSharedFolder(full string) bool {
 	rel, ok := strings.CutPrefix(full, c.home+"/")
-	return ok && c.home != "" && slices.Contains(shared, rel)
+	return ok && c.home != "" && slices.Contains(sharedFolders, rel)
 }
 
-// wideFolder reports whether a folder contains more than the files of one program.
-func (c *compiler) wideFolder(full string) bool {
+// isWideFolder reports whether a folder contains more than the files of one program.
+func (c *compiler) isWideFolder(full string) bool {
 	holds := func(a pathTree) bool { return within(a.path, full) || within(full, a.path) }
-	return full == "/" || full == c.home || c.sharedFolder(full) || notWorkspace(full, c.home) != "" ||
+	return full == "/" || full == c.home || c.isSharedFolder(full) || whyNotWorkspace(full, c.home) != "" ||
 		slices.ContainsFunc(c.folders, func(a pathTree) bool { return within(a.path, full) }) || slices.ContainsFunc(c.state, holds)
 }
 

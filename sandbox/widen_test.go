@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// openerBox opens a sandbox with a home folder outside of /tmp, which is private to commands.
-func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
+// openWidenBox opens a sandbox with a home folder outside of /tmp, which is private to commands.
+func openWidenBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 	t.Helper()
 	outside, ok := testneed.OutsideTmp()
 	if !ok {
@@ -45,7 +45,7 @@ func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 // The tree that Widen opens for a write is as narrow as possible, and never a folder that contains more than
 // the files of one program.
 func TestSettingFor(t *testing.T) {
-	box, home := openerBox(t, ".known/data/file", ".file", ".cache/", "lib/", ".git/config")
+	box, home := openWidenBox(t, ".known/data/file", ".file", ".cache/", "lib/", ".git/config")
 	for _, tt := range []struct{ write, tree string }{
 		{".new", ".new"},
 		{".new/a/b/c", ".new"},
@@ -93,7 +93,7 @@ func TestSettingFor(t *testing.T) {
 
 // A widened sandbox differs in nothing else, and is created once per set of permissions.
 func TestWiden(t *testing.T) {
-	box, home := openerBox(t)
+	box, home := openWidenBox(t)
 	tree := home + "/.tool"
 	wide, err := box.Widen(&Settings{AdditionalWritePaths: []string{tree}})
 	if err != nil {
@@ -128,7 +128,7 @@ func TestWiden(t *testing.T) {
 
 // Managed settings cannot be widened.
 func TestSettingForManaged(t *testing.T) {
-	_, home := openerBox(t)
+	_, home := openWidenBox(t)
 	c, err := NewChecker(&Settings{}, &Options{Home: home, Dir: home, Origin: policy.Origin{Layer: "managed"}})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestSettingForManaged(t *testing.T) {
 // The socket of another user in a folder that commands cannot reach does not prevent a start.
 func TestSocketsOutOfReach(t *testing.T) {
 	testneed.Root(t, "giving a folder to another user")
-	box, home := openerBox(t)
+	box, home := openWidenBox(t)
 	dir := home + "/theirs"
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -139,13 +139,13 @@ func (d *workEnv) refused(line string, words []string, flags ...string) {
 // need skips the test if a program is not installed.
 func (d *workEnv) need(program, packages string) {
 	d.t.Helper()
-	if !there(program) {
+	if !isInstalled(program) {
 		testneed.Need(d.t, "no %s: apt-get install %s makes this run", program, packages)
 	}
 }
 
-// there reports whether a program is installed.
-func there(program string) bool {
+// isInstalled reports whether a program is installed.
+func isInstalled(program string) bool {
 	for _, dir := range []string{"/usr/local/go/bin", "/usr/local/bin", "/usr/bin", "/bin"} {
 		if info, err := os.Stat(filepath.Join(dir, program)); err == nil && info.Mode().IsRegular() {
 			return true
@@ -210,7 +210,7 @@ func TestWorkTools(t *testing.T) {
 			{"python3", "/usr/bin/python3 -m unittest -q test_it 2>&1 | grep -c OK", "1\n"},
 			{"python3", `/usr/bin/python3 -c 'import multiprocessing as m; p=m.Pool(2); print(p.map(abs,[-1,2]))'`, "[1, 2]\n"},
 		} {
-			if !there(tt.program) {
+			if !isInstalled(tt.program) {
 				d.t.Logf("not tried, since it is not here: %s", tt.program)
 				continue
 			}

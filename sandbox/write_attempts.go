@@ -20,15 +20,15 @@ type writeAttempts struct {
 	paths []string
 }
 
-// maxTries is the number of attempts kept: a program tries several places in a row.
-const maxTries = 4
+// maxWriteAttempts is the number of attempts kept: a program tries several places in a row.
+const maxWriteAttempts = 4
 
 // temporary are trees in which a command has private files. Writes in these trees do not show
 // whether the command has continued.
 var temporary = []string{"/tmp", "/var/tmp", "/dev", "/proc"}
 
-// tries returns the attempts of a command that starts now.
-func (s *Sandbox) tries() *writeAttempts {
+// newWriteAttempts returns the attempts of a command that starts now.
+func (s *Sandbox) newWriteAttempts() *writeAttempts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &writeAttempts{allowed: s.plan.write}
@@ -44,7 +44,7 @@ func (t *writeAttempts) add(path string) {
 	if allowed {
 		t.paths = t.paths[:0]
 	} else if !slices.Contains(t.paths, path) {
-		t.paths = append(t.paths[max(0, len(t.paths)-maxTries+1):], path)
+		t.paths = append(t.paths[max(0, len(t.paths)-maxWriteAttempts+1):], path)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // If a command failed, a refused write is reported, whatever error the command printed, and even if it
 // printed none.
 func TestSilentWriteFailures(t *testing.T) {
-	box, home := openerBox(t, ".known/file", ".cache/", ".file")
+	box, home := openWidenBox(t, ".known/file", ".cache/", ".file")
 	for _, tt := range []struct {
 		name, line string
 		want       []string // below the home folder

@@ -13,7 +13,7 @@
 //	isolation: worktree                # each sub-agent in its own checkout
 //	skills: commit, review             # loaded at the start
 //	mcpServers:                        # in addition to its parent's, while it runs
-//	  - tickets: {command: tickets}    # as in .mcp.json
+//	  - tickets: {command: tickets}    # as in .mcp.readJSON
 //	memory: project                    # a folder that it keeps between sessions; or user, local
 //	---
 //	You review changes.                # its system prompt

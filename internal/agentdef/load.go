@@ -30,7 +30,7 @@ type Options struct {
 type Set struct {
 	Definitions []agent.Definition // sorted by name
 	// Servers are the MCP servers that definitions define for their sub-agents.
-	// [settings.Settings.JudgeServers] decides which are started.
+	// [settings.Settings.SetServerStatus] decides which are started.
 	Servers  []settings.MCPServer
 	Problems []Problem
 }
@@ -42,8 +42,8 @@ const (
 	maxDepth = 4
 )
 
-// place is a folder of definitions below a root folder. Links out of the root are not followed.
-type place struct {
+// location is a folder of definitions below a root folder. Links out of the root are not followed.
+type location struct {
 	root, below string
 	layer       string
 }
@@ -53,25 +53,25 @@ type place struct {
 func Load(o *Options) *Set {
 	s := &Set{}
 	if o.JSON != "" {
-		s.json(o.JSON)
+		s.readJSON(o.JSON)
 	}
-	var places []place
+	var places []location
 	if o.Project != "" {
-		inProject := []place{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
+		inProject := []location{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
 		if o.Trusted {
 			places = inProject
 		} else {
-			s.untrusted(inProject)
+			s.reportUntrusted(inProject)
 		}
 	}
 	if o.Home != "" {
-		places = append(places, place{o.Home, "agents", layernames.User})
+		places = append(places, location{o.Home, "agents", layernames.User})
 	}
 	if o.User != "" {
-		places = append(places, place{o.User, ".claude/agents", layernames.User})
+		places = append(places, location{o.User, ".claude/agents", layernames.User})
 	}
 	for _, p := range places {
-		s.read(p)
+		s.readFolder(p)
 	}
 	for i := range s.Servers {
 		s.Servers[i].Folder = o.Project
@@ -80,8 +80,8 @@ func Load(o *Options) *Set {
 	return s
 }
 
-// untrusted reports definitions that are not read because the folder is not trusted.
-func (s *Set) untrusted(places []place) {
+// reportUntrusted reports definitions that are not read because the folder is not trusted.
+func (s *Set) reportUntrusted(places []location) {
 	for _, p := range places {
 		dir := filepath.Join(p.root, filepath.FromSlash(p.below))
 		if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
@@ -93,15 +93,15 @@ func (s *Set) untrusted(places []place) {
 	}
 }
 
-// read adds the files of a place. It does not follow links out of it.
-func (s *Set) read(p place) {
+// readFolder adds the files of a place. It does not follow links out of it.
+func (s *Set) readFolder(p location) {
 	dir := filepath.Join(p.root, filepath.FromSlash(p.below))
 	if _, err := os.Lstat(dir); err != nil {
 		return
 	}
 	root, err := os.OpenRoot(p.root)
 	if err != nil {
-		s.unread(dir, err)
+		s.reportUnread(dir, err)
 		return
 	}
 	defer func() { _ = root.Close() }()
@@ -109,7 +109,7 @@ func (s *Set) read(p place) {
 	err = fs.WalkDir(root.FS(), p.below, func(name string, e fs.DirEntry, err error) error {
 		switch full := filepath.Join(p.root, filepath.FromSlash(name)); {
 		case err != nil:
-			s.unread(full, err)
+			s.reportUnread(full, err)
 			if e != nil && e.IsDir() {
 				return fs.SkipDir
 			}
@@ -121,35 +121,35 @@ func (s *Set) read(p place) {
 			return fs.SkipAll
 		default:
 			n++
-			s.file(root, name, full, p.layer)
+			s.readFile(root, name, full, p.layer)
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.unread(dir, err)
+		s.reportUnread(dir, err)
 	}
 }
 
-func (s *Set) unread(file string, err error) {
+func (s *Set) reportUnread(file string, err error) {
 	s.Problems = append(s.Problems, Problem{File: file, Detail: "cannot be read: " + err.Error(), Fatal: true})
 }
 
-func (s *Set) file(root *os.Root, name, full string, layer string) {
+func (s *Set) readFile(root *os.Root, name, full string, layer string) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
-		s.unread(full, err)
+		s.reportUnread(full, err)
 		return
 	case !info.Mode().IsRegular():
-		s.unread(full, errors.New("not a regular file"))
+		s.reportUnread(full, errors.New("not a regular file"))
 		return
 	case info.Size() > maxFile:
-		s.unread(full, errors.New("larger than 256 KiB"))
+		s.reportUnread(full, errors.New("larger than 256 KiB"))
 		return
 	}
 	b, err := root.ReadFile(name)
 	if err != nil {
-		s.unread(full, err)
+		s.reportUnread(full, err)
 		return
 	}
 	s.add(parse(full, b), layer)
@@ -169,22 +169,22 @@ func (s *Set) add(r *reader, layer string) {
 	}
 }
 
-// flag is the file name of the JSON in problems.
-const flag = "--agents"
+// jsonFile is the file name of the JSON in problems.
+const jsonFile = "--agents"
 
-// json reads definitions by name: {"reviewer": {"description": "…", "prompt": "…"}}.
-func (s *Set) json(source string) {
+// readJSON reads definitions by name: {"reviewer": {"description": "…", "prompt": "…"}}.
+func (s *Set) readJSON(source string) {
 	n, err := jsontree.Parse([]byte(source))
 	if err == nil && n.Kind != jsontree.Object {
 		err = fmt.Errorf("must be an object of definitions by name, not %s", n.Show())
 	}
 	if err != nil {
-		s.Problems = append(s.Problems, Problem{File: flag, Detail: err.Error(), Fatal: true, Hint: `write {"NAME": {"description": "…", "prompt": "…"}}`})
+		s.Problems = append(s.Problems, Problem{File: jsonFile, Detail: err.Error(), Fatal: true, Hint: `write {"NAME": {"description": "…", "prompt": "…"}}`})
 		return
 	}
 	for i := range n.Members {
 		m := &n.Members[i]
-		r := &reader{file: flag, source: []byte(source), d: agent.Definition{Name: m.Key, Origin: flag}}
+		r := &reader{file: jsonFile, source: []byte(source), d: agent.Definition{Name: m.Key, Origin: jsonFile}}
 		if m.Value.Kind != jsontree.Object {
 			r.refuse(m.Value.At, fmt.Sprintf("%s must be an object, not %s", m.Key, m.Value.Show()), "")
 		} else {
@@ -192,7 +192,7 @@ func (s *Set) json(source string) {
 			if r.d.Name != m.Key {
 				r.refuse(m.At, fmt.Sprintf("name is %s, but the key is %s", r.d.Name, m.Key), "remove name")
 			}
-			r.complete(m.At)
+			r.checkRequired(m.At)
 		}
 		s.add(r, layernames.Flag)
 	}

@@ -72,7 +72,7 @@ func parse(file string, source []byte) *reader {
 	if r.d.Name == "" {
 		r.d.Name = strings.TrimSuffix(filepath.Base(file), ".md")
 	}
-	r.complete(text.Front.At)
+	r.checkRequired(text.Front.At)
 	return r
 }
 
@@ -85,8 +85,8 @@ func (r *reader) done() (agent.Definition, []Problem, bool) {
 	return r.d, r.problems, true
 }
 
-// complete checks the required fields of a definition.
-func (r *reader) complete(at int) {
+// checkRequired checks the required fields of a definition.
+func (r *reader) checkRequired(at int) {
 	switch name := r.d.Name; {
 	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:") != "" || len(name) > 64:
 		r.refuse(at, fmt.Sprintf("the name %.80q cannot be used in a rule", name), "use lower-case letters, digits and hyphens")

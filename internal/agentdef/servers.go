@@ -12,7 +12,7 @@ import (
 const maxServers = 32
 
 // mcpServers reads the list of MCP servers. An entry is the name of one of the run's servers, or a
-// definition as in .mcp.json, for these sub-agents only.
+// definition as in .mcp.readJSON, for these sub-agents only.
 func (r *reader) mcpServers(m *jsontree.Member) {
 	const form = "write a list of server names, or of NAME: with a definition"
 	if m.Value.Kind != jsontree.List {

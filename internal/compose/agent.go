@@ -97,7 +97,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open StoreOpener, who Aske
 	if o.Session, err = Choose(ctx, s.Sessions, &chosen, r.Cwd, nil); err != nil {
 		return err
 	}
-	if err := r.loads(ctx, s.Sessions, &o.Session); err != nil {
+	if err := r.reportLoading(ctx, s.Sessions, &o.Session); err != nil {
 		return err
 	}
 	o.Permissions.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
@@ -119,8 +119,8 @@ func (a *Agent) make(ctx context.Context, r *Request, open StoreOpener, who Aske
 	return nil
 }
 
-// loads reports the size of the session to be resumed, if it exists.
-func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *session.RestoreOptions) error {
+// reportLoading reports the size of the session to be resumed, if it exists.
+func (r *Request) reportLoading(ctx context.Context, sessions *session.Sessions, o *session.RestoreOptions) error {
 	if r.Loading == nil || o.SessionID == "" && !o.ContinueRecent {
 		return nil
 	}
@@ -240,12 +240,12 @@ func (a *Agent) Notices() []env.Notice {
 
 // Masked returns a text with its secrets masked.
 func (a *Agent) Masked(text string) string {
-	mask := a.mask()
+	mask := a.masker()
 	masked, _ := mask.Text(text)
 	return masked
 }
 
-func (a *Agent) mask() *secret.Masker {
+func (a *Agent) masker() *secret.Masker {
 	if a.Workspace != nil {
 		return a.Workspace.Options.Options.Mask
 	}

@@ -49,12 +49,12 @@ func TestLoading(t *testing.T) {
 			r := &Request{Loading: func(n int64) { got = n }}
 			o, err := Choose(ctx, sessions, &c.spec, dir, nil)
 			if err == nil {
-				err = r.loads(ctx, sessions, &o)
+				err = r.reportLoading(ctx, sessions, &o)
 			}
 			if err != nil || got != c.want {
 				t.Errorf("%d bytes, want %d: %v", got, c.want, err)
 			}
-			if err := (&Request{}).loads(ctx, sessions, &o); err != nil {
+			if err := (&Request{}).reportLoading(ctx, sessions, &o); err != nil {
 				t.Error("nobody wants to know:", err)
 			}
 		})

@@ -42,7 +42,7 @@ func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, er
 		return o, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "omit it: the model's context is the limit")
 	}
 	for _, name := range []string{"DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"} {
-		off, err := boolPtr(e.Lookup(name))
+		off, err := parseBool(e.Lookup(name))
 		if err != nil {
 			return o, outcome.Invalid(name+": "+err.Error(), "set it to 1, or unset it")
 		}
@@ -81,8 +81,8 @@ func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) 
 	return list, nil
 }
 
-// boolPtr parses a boolean environment variable.
-func boolPtr(text string) (bool, error) {
+// parseBool parses a boolean environment variable.
+func parseBool(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "", "0", "false", "no", "off":
 		return false, nil

@@ -110,7 +110,7 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	}
 	status, profile := box.Isolation().Status()
 	m.Options = agent.Options{
-		System: System(spec, r.Cwd, style), Model: agent.ModelOptions{
+		System: SystemPrompt(spec, r.Cwd, style), Model: agent.ModelOptions{
 			Fallback:  m.Models.Fallback,
 			MaxTokens: spec.ModelOptions.MaxTokens,
 			Effort:    spec.ModelOptions.Effort,

@@ -67,9 +67,9 @@ func ServerNotices(folder string, servers []settings.MCPServer) (list []env.Noti
 //go:embed prompt.md
 var systemPrompt string
 
-// System returns the system prompt of an agent that works in cwd. The parameter style is the text
+// SystemPrompt returns the system prompt of an agent that works in cwd. The parameter style is the text
 // that an output style adds to the default prompt.
-func System(spec *runspec.Spec, cwd, style string) string {
+func SystemPrompt(spec *runspec.Spec, cwd, style string) string {
 	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
 	for _, dir := range spec.AddDirs {
 		text += "Additional folder: " + dir + "\n"

@@ -72,11 +72,11 @@ func TestStyle(t *testing.T) {
 		}
 	}
 	spec := &runspec.Spec{}
-	if got := System(spec, "/w", "Rhyme."); !strings.HasSuffix(got, "\nHow to write to the user:\n\nRhyme.\n") || System(spec, "/w", "") != strings.TrimSuffix(got, "\nHow to write to the user:\n\nRhyme.\n") {
+	if got := SystemPrompt(spec, "/w", "Rhyme."); !strings.HasSuffix(got, "\nHow to write to the user:\n\nRhyme.\n") || SystemPrompt(spec, "/w", "") != strings.TrimSuffix(got, "\nHow to write to the user:\n\nRhyme.\n") {
 		t.Errorf("%q", got)
 	}
 	spec.Instructions.System = "Only this."
-	if got := System(spec, "/w", "Rhyme."); got != "Only this." {
+	if got := SystemPrompt(spec, "/w", "Rhyme."); got != "Only this." {
 		t.Errorf("%q", got)
 	}
 }

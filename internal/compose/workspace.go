@@ -111,7 +111,7 @@ func (m *WorkspaceParts) builtinAgent(ctx context.Context, r *Request) (err erro
 	if err != nil {
 		return err
 	}
-	inside.Settings, err = settings.Give(o)
+	inside.Settings, err = settings.NewPortable(o)
 	return err
 }
 

@@ -61,7 +61,7 @@ func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ReadStderr = !isTerminal(c.Stderr)
 	if c.Home != "" {
-		defer caches.Pruning(c.Home)()
+		defer caches.StartPruning(c.Home)()
 	}
 	relay.wait()
 	err = cmd.Start()

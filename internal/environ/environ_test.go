@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestForCommands(t *testing.T) {
+func TestForSandbox(t *testing.T) {
 	got := ForSandbox([]string{
 		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k", "LC_ALL=C", "LC=x", "TERM=xterm", "LD_PRELOAD=/x",
 		"BASH_ENV=/x", "TMPDIR=/t", "TZ=UTC", "GIT_DIR=/x", "=C:=x", "nonsense", "SSH_AUTH_SOCK=/x",
@@ -16,7 +16,7 @@ func TestForCommands(t *testing.T) {
 }
 
 // Of tools commands know where they are, which version is wanted and which registry is asked, and no password.
-func TestForTools(t *testing.T) {
+func TestForSandboxTools(t *testing.T) {
 	want := []string{
 		"JAVA_HOME=/opt/jdk", "RUSTUP_HOME=/opt/rust", "GEM_PATH=/a:/b:", "SSL_CERT_FILE=/etc/ca.pem", "GOPROXY=https://go.example,direct", "RUSTUP_TOOLCHAIN=nightly",
 	}

@@ -40,7 +40,7 @@ func TestReadGolden(t *testing.T) {
 			if !sameJSON(t, f.JSON, part["settings"]) {
 				t.Errorf("the settings are\n%s\nwant\n%s", f.JSON, part["settings"])
 			}
-			if got := claudeUnsupported(f); got != string(part["left"]) {
+			if got := unsupportedKeys(f); got != string(part["left"]) {
 				t.Errorf("left\n%s\nwant\n%s", got, part["left"])
 			}
 			checkNotices(t, f, string(part["in"]))
@@ -51,7 +51,7 @@ func TestReadGolden(t *testing.T) {
 // checkNotices checks that what has no equal says why, and where it is.
 func checkNotices(t *testing.T, f *importsettings.File, in string) {
 	t.Helper()
-	for _, n := range f.NoEqual {
+	for _, n := range f.Unsupported {
 		if n.Key == "" || n.Reason == "" {
 			t.Errorf("a notice without a key or a reason: %+v", n)
 		}

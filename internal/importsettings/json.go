@@ -14,7 +14,7 @@ func parseJSON(data []byte) (jsontree.Node, error) {
 		return jsontree.Node{Kind: jsontree.Object}, nil
 	}
 	root, err := jsontree.Parse(plain)
-	if e, ok := isError(err); ok {
+	if e, ok := asJSONError(err); ok {
 		line, col := position(data, e.Offset)
 		return root, &Error{Line: line, Col: col, Detail: e.Error(), Hint: e.Hint}
 	}

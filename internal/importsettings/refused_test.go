@@ -45,7 +45,7 @@ func TestReadRefusesWhatMayForbid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := importsettings.Read(importsettings.Codex, tt.kind, []byte(tt.text))
 			if err == nil {
-				t.Fatalf("it is read as %s, without %+v", f.JSON, f.NoEqual)
+				t.Fatalf("it is read as %s, without %+v", f.JSON, f.Unsupported)
 			}
 			e, ok := errors.AsType[*importsettings.Error](err)
 			if !ok {

@@ -35,10 +35,10 @@ func parseTOML(data []byte) (jsontree.Node, error) {
 			r.pair(table, e)
 		case unstable.Table:
 			keys := r.keys(e)
-			table = r.open(&root, keys)
+			table = r.table(&root, keys)
 		case unstable.ArrayTable:
 			keys := r.keys(e)
-			list := r.open(&root, keys[:len(keys)-1])
+			list := r.table(&root, keys[:len(keys)-1])
 			table = r.element(list, keys[len(keys)-1])
 		}
 	}
@@ -64,8 +64,8 @@ func (r *tomlReader) keys(n *unstable.Node) (list []tomlKey) {
 	return list
 }
 
-// open returns the table of a dotted key. For a list of tables it returns the last table.
-func (r *tomlReader) open(n *jsontree.Node, keys []tomlKey) *jsontree.Node {
+// table returns the table of a dotted key. For a list of tables it returns the last table.
+func (r *tomlReader) table(n *jsontree.Node, keys []tomlKey) *jsontree.Node {
 	for _, k := range keys {
 		n = member(n, k, jsontree.Object)
 		if n.Kind == jsontree.List && len(n.Items) > 0 {
@@ -94,7 +94,7 @@ func member(n *jsontree.Node, k tomlKey, kind jsontree.Kind) *jsontree.Node {
 
 func (r *tomlReader) pair(table *jsontree.Node, e *unstable.Node) {
 	keys := r.keys(e)
-	in := r.open(table, keys[:len(keys)-1])
+	in := r.table(table, keys[:len(keys)-1])
 	last := keys[len(keys)-1]
 	*member(in, last, jsontree.Null) = r.value(e.Value(), last.at)
 }

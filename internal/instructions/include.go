@@ -9,8 +9,8 @@ import (
 // maxIncludes is the maximum number of includes of one file.
 const maxIncludes = 100
 
-// include reads the files that a file includes.
-func (s *Set) include(m Level, at place, path string, b []byte) {
+// readIncludes reads the files that a file includes.
+func (s *Set) readIncludes(m Level, at readOptions, path string, b []byte) {
 	names := includes(string(b))
 	if len(names) > maxIncludes {
 		s.notice("%s: only the first %d includes are read", path, maxIncludes)
@@ -48,7 +48,7 @@ func (s *Set) include(m Level, at place, path string, b []byte) {
 			}
 			m = User
 		}
-		s.read(m, place{
+		s.read(m, readOptions{
 			free: free, reason: byInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: isFileReference(name),
 		}, target)
 	}
@@ -83,7 +83,7 @@ func isFileReference(name string) bool {
 func includes(text string) (names []string) {
 	seen := map[string]bool{}
 	for line := range proseLines(text) {
-		for _, name := range named(line) {
+		for _, name := range namedPaths(line) {
 			if !seen[name] {
 				seen[name] = true
 				names = append(names, name)
@@ -207,8 +207,8 @@ func run(s string, n int) int {
 	return -1
 }
 
-// named returns the paths after @ in a line of prose.
-func named(line string) (names []string) {
+// namedPaths returns the paths after @ in a line of prose.
+func namedPaths(line string) (names []string) {
 	for i := 0; i < len(line); i++ {
 		if line[i] != '@' || i > 0 && !strings.ContainsRune(" \t(", rune(line[i-1])) {
 			continue
@@ -224,7 +224,7 @@ func named(line string) (names []string) {
 			b.WriteByte(line[j])
 		}
 		name := strings.TrimRight(b.String(), ".,;:!?)\"'")
-		if usable(name) {
+		if isUsable(name) {
 			names = append(names, name)
 		}
 		i = j
@@ -232,8 +232,8 @@ func named(line string) (names []string) {
 	return names
 }
 
-// usable reports whether a name can be a path.
-func usable(name string) bool {
+// isUsable reports whether a name can be a path.
+func isUsable(name string) bool {
 	if name == "" || len(name) > 1024 || name[0] == '@' {
 		return false
 	}

@@ -58,7 +58,7 @@ func Load(o *Options) (*Set, error) {
 			return nil, fmt.Errorf("instructions: %w", err)
 		}
 	}
-	s.first(Managed, place{free: true}, under(s.o.Managed, "AGENTS.md", "CLAUDE.md"))
+	s.readFirst(Managed, readOptions{free: true}, under(s.o.Managed, "AGENTS.md", "CLAUDE.md"))
 	if s.o.Mode == None {
 		return s, nil
 	}
@@ -69,8 +69,8 @@ func Load(o *Options) (*Set, error) {
 	var users []string
 	users = append(users, under(s.o.Home, "AGENTS.md")...)
 	users = append(users, under(s.o.User, ".config/AGENTS.md", ".claude/CLAUDE.md")...)
-	s.first(User, place{free: true}, users)
-	s.project()
+	s.readFirst(User, readOptions{free: true}, users)
+	s.readProject()
 	return s, nil
 }
 
@@ -98,22 +98,22 @@ var names = []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"}
 
 const localName = "CLAUDE.local.md"
 
-// project reads the files of the folders from the repository's folder down.
-func (s *Set) project() {
+// readProject reads the files of the folders from the repository's folder down.
+func (s *Set) readProject() {
 	dirs := chain(s.o.Root, s.o.Cwd)
 	if s.o.Mode == Nearest {
 		for _, dir := range slices.Backward(dirs) {
-			if s.folder(dir, place{reason: atStart}) {
+			if s.readFolder(dir, readOptions{reason: atStart}) {
 				break
 			}
 		}
-		s.rulesOf(s.o.Root)
+		s.readRules(s.o.Root)
 		return
 	}
 	for _, dir := range dirs {
-		s.folder(dir, place{reason: atStart})
+		s.readFolder(dir, readOptions{reason: atStart})
 		if dir == s.o.Root {
-			s.rulesOf(dir)
+			s.readRules(dir)
 		}
 	}
 }
@@ -131,15 +131,15 @@ func chain(root, dir string) []string {
 	return list
 }
 
-// folder reads the files of one folder and reports whether there are any.
-func (s *Set) folder(dir string, at place) bool {
-	a := s.first(Project, at, under(dir, names...))
-	b := s.first(Local, at, under(dir, localName))
+// readFolder reads the files of one folder and reports whether there are any.
+func (s *Set) readFolder(dir string, at readOptions) bool {
+	a := s.readFirst(Project, at, under(dir, names...))
+	b := s.readFirst(Local, at, under(dir, localName))
 	return a || b
 }
 
-// first reads the first file that exists.
-func (s *Set) first(m Level, at place, paths []string) bool {
+// readFirst reads the first file that exists.
+func (s *Set) readFirst(m Level, at readOptions, paths []string) bool {
 	for _, path := range paths {
 		if s.read(m, at, path) {
 			return true

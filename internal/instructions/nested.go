@@ -26,10 +26,10 @@ func (s *Set) Nested(path string) []File {
 	before := len(s.files)
 	if dir := filepath.Dir(path); within(s.o.Cwd, dir) {
 		for _, dir := range chain(s.o.Cwd, dir)[1:] {
-			s.folder(dir, place{reason: byNesting, trigger: path})
+			s.readFolder(dir, readOptions{reason: byNesting, trigger: path})
 		}
 	}
-	s.matching(path)
+	s.readMatching(path)
 	return slices.Clone(s.files[before:])
 }
 
@@ -65,7 +65,7 @@ func (s *Set) Forget() {
 	}
 	s.files, s.seen = remaining, nil
 	for _, f := range remaining {
-		if _, info, err := s.open(place{free: f.Memory == Managed || f.Memory == User}, f.Path); err == nil {
+		if _, info, err := s.open(readOptions{free: f.Memory == Managed || f.Memory == User}, f.Path); err == nil {
 			s.seen = append(s.seen, info)
 		}
 	}
@@ -73,13 +73,13 @@ func (s *Set) Forget() {
 
 const rulesDir = ".claude/rules"
 
-// rulesOf reads the rules of a folder. Rules without paths are read now, the others when a matching
+// readRules reads the rules of a folder. Rules without paths are read now, the others when a matching
 // file is read.
-func (s *Set) rulesOf(root string) {
+func (s *Set) readRules(root string) {
 	dir := filepath.Join(root, rulesDir)
 	p, err := s.folders.Locate(dir)
 	if err != nil {
-		if !missing(err) {
+		if !isMissing(err) {
 			s.notice("%s is left out: %v", dir, err)
 		}
 		return
@@ -88,7 +88,7 @@ func (s *Set) rulesOf(root string) {
 	err = fs.WalkDir(p.Root.FS(), filepath.ToSlash(p.Rel), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			if missing(err) {
+			if isMissing(err) {
 				return nil
 			}
 			return err
@@ -103,7 +103,7 @@ func (s *Set) rulesOf(root string) {
 		}
 		rel, err := filepath.Rel(p.Rel, filepath.FromSlash(name))
 		if err == nil {
-			s.rule(filepath.Join(dir, rel))
+			s.readRule(filepath.Join(dir, rel))
 		}
 		return err
 	})
@@ -112,12 +112,12 @@ func (s *Set) rulesOf(root string) {
 	}
 }
 
-// rule reads a rule, or stores it until a matching file is read.
-func (s *Set) rule(path string) {
+// readRule reads a rule, or stores it until a matching file is read.
+func (s *Set) readRule(path string) {
 	if s.excluded(path) {
 		return
 	}
-	b, _, err := s.open(place{}, path)
+	b, _, err := s.open(readOptions{}, path)
 	if err != nil {
 		s.notice("%s is left out: %v", path, err)
 		return
@@ -132,7 +132,7 @@ func (s *Set) rule(path string) {
 	case err != nil:
 		s.problem(path, b, err)
 	case globs == nil:
-		s.read(Project, place{reason: atStart, rule: true}, path)
+		s.read(Project, readOptions{reason: atStart, rule: true}, path)
 	default:
 		s.rules = append(s.rules, File{Path: path, Globs: globs})
 	}
@@ -196,8 +196,8 @@ func atCommas(text string) (list []string) {
 	return append(list, strings.TrimSpace(text[start:]))
 }
 
-// matching reads the rules that match a path.
-func (s *Set) matching(path string) {
+// readMatching reads the rules that match a path.
+func (s *Set) readMatching(path string) {
 	rel, err := filepath.Rel(s.o.Root, path)
 	if err != nil {
 		return
@@ -209,7 +209,7 @@ func (s *Set) matching(path string) {
 			return ok && err == nil
 		})
 		if about {
-			s.read(Project, place{reason: byGlob, trigger: path, globs: r.Globs, rule: true}, r.Path)
+			s.read(Project, readOptions{reason: byGlob, trigger: path, globs: r.Globs, rule: true}, r.Path)
 		}
 		return about
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 func TestFIFOIgnored(t *testing.T) {
-	dir := world(t, map[string]string{"w/x": "", "user/.claude/x": ""})
+	dir := writeTree(t, map[string]string{"w/x": "", "user/.claude/x": ""})
 	for _, name := range []string{"/w/AGENTS.md", "/user/.claude/CLAUDE.md"} {
 		if err := syscall.Mkfifo(dir+name, 0o600); err != nil {
 			t.Fatal(err)
@@ -25,7 +25,7 @@ func TestFIFOIgnored(t *testing.T) {
 }
 
 func TestWorldWritableIgnored(t *testing.T) {
-	dir := world(t, map[string]string{"w/x": "", "user/.claude/CLAUDE.md": "x"})
+	dir := writeTree(t, map[string]string{"w/x": "", "user/.claude/CLAUDE.md": "x"})
 	if err := os.Chmod(dir+"/user/.claude/CLAUDE.md", 0o666); err != nil {
 		t.Fatal(err)
 	}

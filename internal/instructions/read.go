@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// place says why a file is read, and how.
-type place struct {
+// readOptions says why a file is read, and how.
+type readOptions struct {
 	free    bool // true for a file of the user or a managed file: its links and includes may lead anywhere
 	reason  Reason
 	parent  string
@@ -31,7 +31,7 @@ type place struct {
 }
 
 // read reads a file and its includes, and reports whether it exists and is usable.
-func (s *Set) read(m Level, at place, path string) bool {
+func (s *Set) read(m Level, at readOptions, path string) bool {
 	if s.tried[path] {
 		return true
 	}
@@ -39,13 +39,13 @@ func (s *Set) read(m Level, at place, path string) bool {
 		return false
 	}
 	b, info, err := s.open(at, path)
-	if missing(err) {
+	if isMissing(err) {
 		if at.named {
 			s.notice("%s: file %s not found", at.parent, path)
 		}
 		return false
 	}
-	if err != nil && placeholder(path) {
+	if err != nil && isPlaceholder(path) {
 		return false
 	}
 	s.tried[path] = true
@@ -72,7 +72,7 @@ func (s *Set) read(m Level, at place, path string) bool {
 		}
 	}
 	s.add(f, b)
-	s.include(m, at, path, b)
+	s.readIncludes(m, at, path, b)
 	return true
 }
 
@@ -90,7 +90,7 @@ func (s *Set) add(f File, b []byte) {
 		return
 	case len(b) > room:
 		f.Truncated = true
-		b = whole(b[:room])
+		b = trimPartial(b[:room])
 	}
 	if f.Truncated {
 		s.notice("%s is cut: only the first %d of its %d bytes are read", f.Path, len(b), f.Size)
@@ -100,8 +100,8 @@ func (s *Set) add(f File, b []byte) {
 	s.files = append(s.files, f)
 }
 
-// whole shortens a text that was cut, so that it ends with a complete line or character.
-func whole(b []byte) []byte {
+// trimPartial shortens a text that was cut, so that it ends with a complete line or character.
+func trimPartial(b []byte) []byte {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		return b[:i+1]
 	}
@@ -119,7 +119,7 @@ func (s *Set) excluded(path string) bool {
 }
 
 // open reads a file, up to slightly more than its limit.
-func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
+func (s *Set) open(at readOptions, path string) ([]byte, fs.FileInfo, error) {
 	var f *os.File
 	var info fs.FileInfo
 	var err error
@@ -149,7 +149,7 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(b) > maxFile {
-		b = whole(b[:maxFile])
+		b = trimPartial(b[:maxFile])
 	}
 	return b, info, err
 }
@@ -180,14 +180,14 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// placeholder reports whether the path is only a placeholder of a sandbox, so that there is no
+// isPlaceholder reports whether the path is only a placeholder of a sandbox, so that there is no
 // file.
-func placeholder(path string) bool {
+func isPlaceholder(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode() == os.ModeSocket
 }
 
-func missing(err error) bool {
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 

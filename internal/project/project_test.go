@@ -183,7 +183,7 @@ func TestProjectTrustsNoPointer(t *testing.T) {
 	}
 }
 
-func TestProjectAtOnce(t *testing.T) {
+func TestConcurrentID(t *testing.T) {
 	root := realTemp(t)
 	tree(t, root, map[string]string{".holdfast/": ""})
 	ids := make([]string, 16)

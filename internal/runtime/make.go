@@ -47,7 +47,7 @@ func (rt *Runtime) Make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPa
 	}
 	name := cmp.Or(spec.Model, models.Default(e, rules))
 	if name == "" {
-		return nil, models.ErrNoModel("agent " + n.Agent.Name + ": no model is set")
+		return nil, models.NoModelError("agent " + n.Agent.Name + ": no model is set")
 	}
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
 		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.HasStoredKey(e, models.Provider(name), rules) {

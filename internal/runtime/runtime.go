@@ -132,9 +132,9 @@ func (rt *Runtime) prefetchStore(ctx context.Context) {
 
 func (rt *Runtime) openNow(ctx context.Context) (err error) {
 	c := &rt.config
-	opts := &stores.Options{Mirror: true, Wait: c.Wait, WrapWitness: rt.Hub.WrapObserver}
+	opts := &stores.Options{Mirror: true, Wait: c.Wait, WrapObserver: rt.Hub.WrapObserver}
 	if opts.Wait == nil {
-		if opts.Wait, err = stores.Patient(rt.Env); err != nil {
+		if opts.Wait, err = stores.WaitOptions(rt.Env); err != nil {
 			return err
 		}
 	}

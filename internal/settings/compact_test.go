@@ -11,7 +11,7 @@ import (
 )
 
 func TestCompaction(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	if c := p.load().Compaction; !c.Auto.Value || c.Share.Value != 0 || c.Steps.Value != nil {
 		t.Errorf("nobody says %+v", c)
 	}
@@ -35,7 +35,7 @@ func TestCompaction(t *testing.T) {
 
 // A folder that nobody trusts does not have the agent forget.
 func TestCompactionOfAnUntrustedFolder(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.holdfast/settings.json", `{"compact": {"auto": false, "share": 0.1, "items": 4, "keep": 1, "steps": ["summarise"]}}`)
 	s := p.load()
 	if c := s.Compaction; !c.Auto.Value || c.Share.Value != 0 || c.Items.Value != 0 || c.KeepTokens.Value != 0 || c.Steps.Value != nil {
@@ -71,7 +71,7 @@ func TestCompactionInvalid(t *testing.T) {
 		`{"compact": {"auto": true}, "autoCompactEnabled": false}`: "are the same setting",
 		`{"compact": {"enabled": true}}`:                           `unknown key "compact.enabled"`,
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("home/settings.json", text)
 		_, err := settings.Load(p.options())
 		if !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), want) {

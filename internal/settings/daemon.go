@@ -55,7 +55,7 @@ func ownAndManaged(o *Options) ([]*parsedSource, error) {
 		all = append(all, s)
 		problems = append(problems, s.problems...)
 	}
-	return all, refuse(problems)
+	return all, fatalError(problems)
 }
 
 // fill sets unset values from a weaker layer.

@@ -81,7 +81,7 @@ func decode(src source) *parsedSource {
 
 // root decodes the whole source.
 func (s *parsedSource) root(root jsontree.Node) {
-	s.sourceValues(root)
+	s.addSourceValues(root)
 	s.object("", root, map[string]func(string, jsontree.Node){
 		"permissions": s.permissions,
 		"sandbox":     s.sandboxBlock,
@@ -103,8 +103,8 @@ func (s *parsedSource) root(root jsontree.Node) {
 
 		"mcpServers":                 s.mcpServers,
 		"disabledMcpjsonServers":     s.disabledMCP,
-		"enabledMcpjsonServers":      s.byName,
-		"enableAllProjectMcpServers": s.byName,
+		"enabledMcpjsonServers":      s.rejectByName,
+		"enableAllProjectMcpServers": s.rejectByName,
 		"deniedMcpServers":           s.deniedMCP,
 		"allowedMcpServers":          s.allowedMCP,
 		"allowManagedMcpServersOnly": s.managedMCPOnly,
@@ -328,7 +328,7 @@ func (s *parsedSource) fault(at int, hint, format string, args ...any) {
 		if s.skipForeign(at, fmt.Sprintf(format, args...)) {
 			return
 		}
-		hint = withOffHint(hint)
+		hint = withDisableHint(hint)
 	}
 	s.problems = append(s.problems, Problem{
 		Layer: s.layer, File: s.file, Line: line, Col: col, Detail: fmt.Sprintf(format, args...), Hint: hint, Fatal: true,

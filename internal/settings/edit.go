@@ -96,7 +96,7 @@ func (e *fileEdit) write(data []byte) error {
 		return err
 	}
 	if e.layer == layernames.Local && info == nil {
-		gitIgnore(dir)
+		writeGitIgnore(dir)
 	}
 	if err := diskfile.Write(file, data); err != nil {
 		return err
@@ -104,9 +104,9 @@ func (e *fileEdit) write(data []byte) error {
 	return os.Chmod(file, mode)
 }
 
-// gitIgnore excludes the personal files in a project's .holdfast from git, unless a .gitignore
+// writeGitIgnore excludes the personal files in a project's .holdfast from git, unless a .gitignore
 // exists there.
-func gitIgnore(dir string) {
+func writeGitIgnore(dir string) {
 	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return // it exists

@@ -39,9 +39,9 @@ var mergedKeys = []string{
 	"deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "claudeMdExcludes", "allowedHttpHookUrls", "httpHookAllowedEnvVars", "secrets.patterns",
 }
 
-// sourceValues returns the values of a source. Hooks and servers are listed with their status
+// addSourceValues returns the values of a source. Hooks and servers are listed with their status
 // instead.
-func (s *parsedSource) sourceValues(root jsontree.Node) {
+func (s *parsedSource) addSourceValues(root jsontree.Node) {
 	var walk func(path []string, n jsontree.Node)
 	note := func(path []string, value string, n jsontree.Node, inList bool) {
 		key := strings.Join(path, ".")
@@ -143,8 +143,8 @@ func (s *Settings) Program(file string) string {
 	return s.Layers[i].Program
 }
 
-// flagValues adds leaves for flags.
-func (s *parsedSource) flagValues() {
+// addFlagValues adds leaves for flags.
+func (s *parsedSource) addFlagValues() {
 	note := func(key, value string, o policy.Origin, joined bool) {
 		if value != "" {
 			s.values = append(s.values, leaf{key: key, value: value, origin: o, joined: joined})

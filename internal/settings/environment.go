@@ -68,7 +68,7 @@ func (s *parsedSource) environment(path string, n jsontree.Node) {
 		s.key = at
 		hint, never := wrongFile(m.Key)
 		switch value := m.Value; {
-		case !variable().MatchString(m.Key):
+		case !variableName().MatchString(m.Key):
 			s.fault(m.At, "", "%s: %.80q is not the name of a variable", path, m.Key)
 		case never:
 			s.fault(m.At, hint, "%s cannot be set by settings", at)

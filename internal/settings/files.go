@@ -149,7 +149,7 @@ func readFile(layer string, file string) ([]byte, error) {
 		}}}
 	}
 	if layer == layernames.User || layer == layernames.Managed {
-		if err := openFolder(layer, filepath.Dir(file)); err != nil {
+		if err := checkFolderMode(layer, filepath.Dir(file)); err != nil {
 			return nil, err
 		}
 	}
@@ -163,8 +163,8 @@ func readFile(layer string, file string) ([]byte, error) {
 	return data, nil
 }
 
-// openFolder rejects a world-writable folder, in which anyone could replace the settings.
-func openFolder(layer string, dir string) error {
+// checkFolderMode rejects a world-writable folder, in which anyone could replace the settings.
+func checkFolderMode(layer string, dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:

@@ -29,7 +29,7 @@ const claudeFile = `{
 }`
 
 // rules are the rules in force, with where they were written.
-func rules(p place, s *settings.Settings) string {
+func rules(p testHome, s *settings.Settings) string {
 	var list []string
 	for _, r := range s.Rules {
 		list = append(list, fmt.Sprintf("%s %s %s:%d", r.Effect, r.Text, strings.TrimPrefix(r.File, p.root+"/"), r.Line))
@@ -48,7 +48,7 @@ func ignored(s *settings.Settings) (list []string) {
 // until the files change.
 func TestForeignProject(t *testing.T) {
 	const restricts = "ask Bash(git push:*) project/.claude/settings.json:4\ndeny Read(./secret.txt) project/.claude/settings.json:5"
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.claude/settings.json", claudeFile)
 	s := p.load()
 	if got := rules(p, s); got != restricts {
@@ -77,7 +77,7 @@ func TestForeignProject(t *testing.T) {
 // Trust in our own settings and in those of other programs are two things: what was trusted before there
 // were the latter stays trusted.
 func TestForeignTrustSeparate(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.holdfast/settings.json", `{"permissions": {"allow": ["Bash(make:*)"]}}`)
 	p.trust()
 	p.write("project/.claude/settings.json", claudeFile)
@@ -89,7 +89,7 @@ func TestForeignTrustSeparate(t *testing.T) {
 
 // Nested folders: those from the session's folder up to the project's.
 func TestForeignFolders(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.claude/settings.json", `{"permissions": {"deny": ["Bash(a)"]}}`)
 	p.write("project/sub/.claude/settings.json", `{"permissions": {"deny": ["Bash(b)"]}}`)
 	p.write("project/sub/.codex/config.toml", "default_permissions = \"w\"\n[permissions.w.filesystem]\n\"/x\" = \"deny\"\n")
@@ -110,7 +110,7 @@ func TestForeignFolders(t *testing.T) {
 
 // A person's own file counts, but for what asks less or holds less: that was said about another guard.
 func TestForeignUser(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("user/.claude/settings.json", `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["Bash(rm:*)"], "defaultMode": "bypassPermissions"},
 		"sandbox": {"enabled": true, "excludedCommands": ["docker"], "autoAllowBashIfSandboxed": true, "network": {"allowedDomains": ["a.example"], "deniedDomains": ["b.example"]}, "filesystem": {"denyRead": ["~/private"]}, "bwrapPath": "/x"}}`)
 	s := p.load()
@@ -147,7 +147,7 @@ func TestForeignUser(t *testing.T) {
 
 // An administrator's word to other programs is one here.
 func TestForeignManaged(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("claude-code/managed-settings.json", `{"permissions": {"deny": ["WebFetch"], "disableBypassPermissionsMode": "disable"}, "allowManagedHooksOnly": true}`)
 	p.write("claude-code/managed-settings.d/10-more.json", `{"permissions": {"deny": ["Bash(curl:*)"]}}`)
 	p.write("codex/requirements.toml", "[rules]\nprefix_rules = [\n{pattern = [{token = \"rm\"}], decision = \"forbidden\"},\n]\n")
@@ -164,7 +164,7 @@ func TestForeignManaged(t *testing.T) {
 
 // Which layers can turn off reading other programs' files.
 func TestForeignSwitch(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.claude/settings.json", "{ broken")
 	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), ".claude/settings.json:1:3: cannot read these settings of Claude Code") {
 		t.Errorf("%v", err)
@@ -203,7 +203,7 @@ func TestForeignRules(t *testing.T) {
 		{`{"mcpServers": {"x": {"command": "x"}}}`, "", "mcpServers.x"},
 		{`{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}`, "", ""},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("user/.claude/settings.json", tt.text)
 		s, err := settings.Load(p.options())
 		switch {
@@ -223,7 +223,7 @@ func TestForeignRules(t *testing.T) {
 
 // One line says that there is something without effect, unless it is about looks alone.
 func TestForeignNotice(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.claude/settings.json", `{"statusLine": {}, "permissions": {"deny": ["Bash(x)"]}}`)
 	if what, _ := p.load().UnsupportedNotice(); what != "" {
 		t.Errorf("%q", what)
@@ -237,12 +237,12 @@ func TestForeignNotice(t *testing.T) {
 
 // A session in a container is handed the files that lie outside of its folder.
 func TestForeignGiven(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("claude-code/managed-settings.json", `{"permissions": {"deny": ["Bash(a)"]}}`)
 	p.write("user/.claude/settings.json", `{"permissions": {"deny": ["Bash(b)"]}}`)
 	p.write("project/.claude/settings.json", claudeFile)
 	p.trust()
-	given, err := settings.Give(p.options())
+	given, err := settings.NewPortable(p.options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestForeignGiven(t *testing.T) {
 
 // What is denied in another program's file while an agent works comes into force.
 func TestForeignSources(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	before := p.load()
 	if name, ok := before.SourceOf(p.path("project/.claude/settings.local.json")); !ok || name != "local_settings" {
 		t.Errorf("%q %v", name, ok)
@@ -287,7 +287,7 @@ func TestForeignSources(t *testing.T) {
 
 // A folder is trusted again and forgotten with what it has for other programs.
 func TestForeignTrustList(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.claude/settings.json", claudeFile)
 	p.trust()
 	list, err := settings.OpenTrust(p.path("home"))
@@ -310,7 +310,7 @@ func TestForeignTrustList(t *testing.T) {
 
 // Of Codex's rules for commands what forbids and asks counts at once, what allows in a trusted folder.
 func TestForeignCodexRules(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("user/.codex/rules/default.rules", "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\nprefix_rule(pattern=[\"ls\"])\n")
 	p.write("project/.codex/rules/ours.rules", "# ours\nprefix_rule(pattern = [\"git\", [\"push\", \"fetch\"]], decision = \"prompt\")\nprefix_rule(pattern = [\"make\"])\n")
 	rules := func(s *settings.Settings) string {

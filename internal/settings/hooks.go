@@ -46,7 +46,7 @@ type parsedHooks struct {
 	urls        []Value[string]
 	env         []Value[string]
 	access      string // default project access of the commands in this source
-	bound       bool   // true if env is set, even to an empty list
+	envSet      bool   // true if env is set, even to an empty list
 }
 
 // isFolderLayer reports whether a layer belongs to the project's folder.
@@ -130,12 +130,12 @@ func (s *parsedSource) hookSandbox(path string, n jsontree.Node) {
 	}
 }
 
-var variable = lazyregexp.Must(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+var variableName = lazyregexp.Must(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 
 func (s *parsedSource) hookEnv(path string, n jsontree.Node) {
-	s.hooks.bound = true
+	s.hooks.envSet = true
 	s.texts(path, n, func(at string, item jsontree.Node) {
-		if !variable().MatchString(item.Text) {
+		if !variableName().MatchString(item.Text) {
 			s.fault(item.At, `write only the name, such as "HOOK_TOKEN"`, "%s: invalid variable name %q", at, item.Text)
 			return
 		}
@@ -165,7 +165,7 @@ func (m *merger) addHooks(s *parsedSource) {
 		preferFlag(&m.off, h.off)
 		m.out.HookURLs = append(m.out.HookURLs, h.urls...)
 		m.out.HookEnv = append(m.out.HookEnv, h.env...)
-		m.out.HookEnvBound = m.out.HookEnvBound || h.bound
+		m.out.HookEnvLimited = m.out.HookEnvLimited || h.envSet
 		return
 	}
 	if h.off.Value != nil {
@@ -213,7 +213,7 @@ func (m *merger) checkHooks() {
 		case err == nil:
 			h.Status, h.Reason = m.status(h)
 		case isFolderLayer(h.Origin.Layer):
-			if h.Status, h.Reason = HookUntrusted, err.Error(); m.wasTrusted(h) != nil {
+			if h.Status, h.Reason = HookUntrusted, err.Error(); m.trustedBefore(h) != nil {
 				h.Status = HookModified
 			}
 		default:
@@ -227,7 +227,7 @@ func (m *merger) checkHooks() {
 			})
 		}
 	}
-	m.missHooks()
+	m.findRemovedHooks()
 }
 
 // status returns whether a hook with a digest runs.
@@ -251,7 +251,7 @@ func (m *merger) status(h *Hook) (HookStatus, string) {
 	if slices.ContainsFunc(known, func(t TrustedHook) bool { return t.Digest == h.Digest }) {
 		return HookTrusted, ""
 	}
-	if m.wasTrusted(h) != nil {
+	if m.trustedBefore(h) != nil {
 		return HookModified, "the hook, or a file that it names, has changed since it was trusted"
 	}
 	return HookUntrusted, "not trusted in this folder"

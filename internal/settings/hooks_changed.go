@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// wasTrusted returns the hook as it was trusted, possibly with another text; nil if it never was.
-func (m *merger) wasTrusted(h *Hook) *TrustedHook {
+// trustedBefore returns the hook as it was trusted, possibly with another text; nil if it never was.
+func (m *merger) trustedBefore(h *Hook) *TrustedHook {
 	known, this := m.trust.hooks(m.out.Project), trustedHook(&h.Definition)
 	i := slices.IndexFunc(known, func(t TrustedHook) bool { return t.same(this) })
 	if i < 0 {
@@ -18,14 +18,14 @@ func (m *merger) wasTrusted(h *Hook) *TrustedHook {
 	return &known[i]
 }
 
-// missHooks finds trusted hooks that are gone. If the folder has an untrusted hook for the same
+// findRemovedHooks finds trusted hooks that are gone. If the folder has an untrusted hook for the same
 // event, that hook is considered the replacement. A changed hook that would block on failure
 // blocks, so a guard cannot be disabled by replacing its text.
-func (m *merger) missHooks() {
+func (m *merger) findRemovedHooks() {
 	strict := m.out.StrictHooks.Value
 	for i := range m.out.Hooks {
 		h := &m.out.Hooks[i]
-		if t := m.wasTrusted(h); t != nil && h.Status == HookModified {
+		if t := m.trustedBefore(h); t != nil && h.Status == HookModified {
 			h.Blocks = t.Blocks || h.Definition.CanBlock(strict)
 		}
 	}

@@ -49,7 +49,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 		{"script, onFailure continue", write(seed, `, "onFailure": "continue"`, ""), "", hook.Input{}, bash},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newPlace(t)
+			p := newTestHome(t)
 			p.write("project/check.sh", "exit 0")
 			p.write("project/.holdfast/settings.json", tt.before)
 			p.trust()
@@ -85,7 +85,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 
 // A guard that was taken out is told; a folder that was never trusted blocks nothing.
 func TestGuardRemoved(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.holdfast/settings.json", hooked("true", ""))
 	if s := p.load(); len(s.ActiveHooks()) != 0 {
 		t.Error(states(s))

@@ -41,9 +41,9 @@ func (p *pinnedRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Inp
 	var err error
 	switch {
 	case isFolderLayer(d.Origin.Layer):
-		err = p.changed(d, cmp.Or(in.Dir, in.CWD))
+		err = p.checkUnchanged(d, cmp.Or(in.Dir, in.CWD))
 	case guards || d.Type() == "command" && d.Sandbox == "off":
-		err = p.edited(d)
+		err = p.checkUnedited(d)
 	}
 	if err == nil {
 		complete := *d // a registry fills in defaults
@@ -58,8 +58,8 @@ func (p *pinnedRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Inp
 	return hook.RunResult{}, err
 }
 
-// edited returns an error if a hook that needs no trust differs from what was loaded.
-func (p *pinnedRunner) edited(d *hook.Definition) error {
+// checkUnedited returns an error if a hook that needs no trust differs from what was loaded.
+func (p *pinnedRunner) checkUnedited(d *hook.Definition) error {
 	now := *d
 	if err := now.ComputeDigest(p.project); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (p *pinnedRunner) edited(d *hook.Definition) error {
 	return nil
 }
 
-// changed returns an error if a hook differs from what was trusted.
-func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
+// checkUnchanged returns an error if a hook differs from what was trusted.
+func (p *pinnedRunner) checkUnchanged(d *hook.Definition, cwd string) error {
 	now, elsewhere := *d, *d
 	if err := now.ComputeDigest(p.project); err != nil {
 		return err

@@ -31,7 +31,7 @@ func states(s *settings.Settings) string {
 
 // Hooks run in the order of their layers, the strongest first, with their places.
 func TestHookLayers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("etc/settings.json", hooked("managed", ""))
 	p.write("etc/settings.d/9.json", hooked("managed9", ""))
 	p.write("project/.holdfast/settings.local.json", hooked("local", ""))
@@ -63,7 +63,7 @@ func TestHookLayers(t *testing.T) {
 // Hooks of a folder do not run before they are trusted, and each not after it or a
 // file that it names has changed.
 func TestHookTrust(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/check.sh", "exit 0")
 	both := strings.Replace(hooked("./check.sh", ""), `}]}]}`, `}, {"type": "command", "command": "true"}]}]}`, 1)
 	p.write("project/.holdfast/settings.json", both)
@@ -113,7 +113,7 @@ func TestHookTrust(t *testing.T) {
 // Hooks can be trusted without the rest; and a list from before there were hooks
 // trusts the rest without the hooks.
 func TestTrustHooksAlone(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.holdfast/settings.json", hooked("true", `, "permissions": {"allow": ["Read"]}`))
 	list, err := settings.OpenTrust(p.path("home"))
 	if err != nil {
@@ -148,7 +148,7 @@ func TestTrustHooksAlone(t *testing.T) {
 // told as an error.
 func TestUnreadableScript(t *testing.T) {
 	testneed.User(t)
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/check.sh", "exit 0")
 	p.write("project/.holdfast/settings.json", hooked("./check.sh", ""))
 	unreadable := func() {
@@ -192,7 +192,7 @@ func TestHookSwitches(t *testing.T) {
 		{"flag", "", "", "", true, "m trusted, p disabled, u disabled"},
 		{"flag against managed", on, "", "", true, "m trusted, p trusted, u trusted"},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("etc/settings.json", hooked("m", tt.managed))
 		p.write("project/.holdfast/settings.json", hooked("p", tt.project))
 		p.write("home/settings.json", hooked("u", tt.user))
@@ -217,7 +217,7 @@ func TestHookSwitches(t *testing.T) {
 // A file's hooksSandbox is for its own commands that do not say it themselves, and
 // is a part of what is trusted.
 func TestHooksSandbox(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	block := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}, {"type": "command", "command": "false", "sandbox": "read"}]}]}`
 	p.write("home/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "date"}]}]}}`)
 	p.write("project/.holdfast/settings.json", block+"}")
@@ -235,7 +235,7 @@ func TestHooksSandbox(t *testing.T) {
 
 // A folder that is not trusted may be stricter; it cannot switch off what watches it.
 func TestUntrustedHookKeys(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", hooked("u", ""))
 	p.write("project/.holdfast/settings.json", `{"disableAllHooks": true, "strictHooks": true, "allowedHttpHookUrls": ["https://evil.example/*"],
 		"httpHookAllowedEnvVars": ["TOKEN"], "secrets": {"mask": false, "patterns": [{"id": "all", "words": ["a"], "expr": "a.*"}]}}`)
@@ -249,7 +249,7 @@ func TestUntrustedHookKeys(t *testing.T) {
 	}
 	p.trust()
 	s = p.load()
-	if states(s) != "u disabled" || len(s.HookURLs) != 1 || len(s.HookEnv) != 1 || !s.HookEnvBound || s.Secrets.Mask.Value || len(s.Secrets.Patterns) != 1 {
+	if states(s) != "u disabled" || len(s.HookURLs) != 1 || len(s.HookEnv) != 1 || !s.HookEnvLimited || s.Secrets.Mask.Value || len(s.Secrets.Patterns) != 1 {
 		t.Errorf("%s %+v", states(s), s)
 	}
 	if m, err := s.Masker(); m != nil || err != nil {
@@ -284,7 +284,7 @@ func TestBadHookKeys(t *testing.T) {
 		{`{"secrets": {"patterns": [{"id": "x", "regex": "x"}]}}`, 27, "secrets.patterns: ", false},
 	} {
 		for _, file := range []string{"home/settings.json", "etc/settings.json"} {
-			p := newPlace(t)
+			p := newTestHome(t)
 			p.write(file, tt.text)
 			_, err := settings.Load(p.options())
 			if tt.managedOK && file == "etc/settings.json" {
@@ -311,7 +311,7 @@ func (r *ran) Run(_ context.Context, d *hook.Definition, _ *hook.Input) (hook.Ru
 
 // A script that changes while the agent runs is no longer the hook that was trusted.
 func TestPinHooks(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/check.sh", "exit 0")
 	p.write("project/sub/tool.sh", "exit 0")
 	p.write("home/settings.json", hooked("./check.sh # of the user", ""))
@@ -377,7 +377,7 @@ func TestPinHooks(t *testing.T) {
 
 // What a layer says is masked besides the built-in patterns.
 func TestSecretPatterns(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("etc/settings.json", `{"secrets": {"mask": true}}`)
 	p.write("home/settings.json", `{"secrets": {"mask": false, "patterns": [{"id": "ours", "words": ["ours_"], "expr": "ours_[0-9]{4}"}]}}`)
 	s := p.load()
@@ -393,7 +393,7 @@ func TestSecretPatterns(t *testing.T) {
 // What a hook may do with the project when it does not say: a project's, and another program's, write it.
 func TestHookAccess(t *testing.T) {
 	const hooks = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}, {"type": "command", "command": "false", "sandbox": "read"}, {"type": "http", "url": "http://127.0.0.1/"}]}]}}`
-	p := newPlace(t)
+	p := newTestHome(t)
 	for file, want := range map[string]string{
 		"project/.holdfast/settings.json": "write read ", "project/.claude/settings.json": "write read ", "user/.claude/settings.json": "write read ",
 		"home/settings.json": "read read ", "etc/settings.json": "read read ",

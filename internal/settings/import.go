@@ -130,7 +130,7 @@ func Import(o *ImportOptions) (*Imported, error) {
 					src[i].kind = importsettings.Rules
 				}
 				s := decode(src[i])
-				if err := refuse(s.problems); err != nil {
+				if err := fatalError(s.problems); err != nil {
 					return nil, err
 				}
 				out.Read = append(out.Read, file)
@@ -144,7 +144,7 @@ func Import(o *ImportOptions) (*Imported, error) {
 	_, err = e.do(func(root []member) ([]member, error) {
 		for _, c := range all {
 			added, exists := false, false
-			if root, added, exists, err = merge(root, c.path, c.raw, c.inList); err != nil {
+			if root, added, exists, err = addValue(root, c.path, c.raw, c.inList); err != nil {
 				return nil, err
 			}
 			switch {
@@ -186,7 +186,7 @@ func (s *parsedSource) candidates(file string) (list []importable, left []Unsupp
 			}
 		}
 		test := decode(source{layer: s.layer, file: file, dir: filepath.Dir(file), user: s.user, data: alone})
-		if e, ok := errors.AsType[*Error](refuse(test.problems)); ok {
+		if e, ok := errors.AsType[*Error](fatalError(test.problems)); ok {
 			left = append(left, UnsupportedSetting{Key: c.show.Key, Reason: e.Problems[0].Detail, Origin: c.show.Origin})
 			return
 		}
@@ -247,10 +247,10 @@ func (s *parsedSource) absolute(key, value string) string {
 	return value
 }
 
-// merge adds a value to an object. If there is a list at the path, it adds the value to that list;
+// addValue adds a value to an object. If there is a list at the path, it adds the value to that list;
 // if there is nothing, it sets the value. The result exists is true if the object already has a
 // different value there.
-func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, added, exists bool, err error) {
+func addValue(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, added, exists bool, err error) {
 	i := slices.IndexFunc(list, func(m member) bool { return m.key == path[0] })
 	if len(path) > 1 {
 		var inner []member
@@ -259,7 +259,7 @@ func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []
 				return list, false, true, nil // another value
 			}
 		}
-		inner, added, exists, err = merge(inner, path[1:], raw, inList)
+		inner, added, exists, err = addValue(inner, path[1:], raw, inList)
 		if added {
 			list = put(list, path[0], joined(inner))
 		}

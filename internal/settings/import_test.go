@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-func (p place) importAs(layer string, from ...string) *settings.Imported {
+func (p testHome) importAs(layer string, from ...string) *settings.Imported {
 	p.t.Helper()
 	done, err := settings.Import(&settings.ImportOptions{Options: p.options(), Layer: layer, Programs: from})
 	if err != nil {
@@ -20,7 +20,7 @@ func (p place) importAs(layer string, from ...string) *settings.Imported {
 	return done
 }
 
-func (p place) read(name string) string {
+func (p testHome) read(name string) string {
 	p.t.Helper()
 	b, err := os.ReadFile(p.path(name))
 	if err != nil {
@@ -38,7 +38,7 @@ func keys[T any](list []T, key func(T) string) (out []string) {
 
 // What has an equal is written behind what is there, which stays as it is.
 func TestImport(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", "{\n  \"permissions\": {\n    \"deny\": [\n      \"Bash(rm:*)\"\n    ],\n    \"defaultMode\": \"plan\"\n  },\n  \"secrets\": {\n    \"mask\": true\n  }\n}\n")
 	p.write("user/.claude/settings.json", `{
 		"permissions": {"deny": ["Bash(rm:*)", "Read(/private/**)"], "allow": ["Bash(ls:*)", "Bash(x"], "defaultMode": "acceptEdits", "additionalDirectories": ["notes"]},
@@ -104,7 +104,7 @@ func TestImport(t *testing.T) {
 
 // What a layer of ours may not say is left, and told.
 func TestImportLayers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.claude/settings.json", `{"permissions": {"allow": ["Bash(a)"]}}`)
 	p.write("project/.claude/settings.local.json", `{"permissions": {"allow": ["Bash(b)"]}}`)
 	p.write("project/.gemini/settings.json", `{"tools": {"exclude": ["web_fetch"]}}`)
@@ -124,7 +124,7 @@ func TestImportLayers(t *testing.T) {
 
 // A dry run, and a file that cannot be read, write nothing.
 func TestImportWritesNothing(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("user/.claude/settings.json", `{"permissions": {"allow": ["Bash(a)"]}}`)
 	done, err := settings.Import(&settings.ImportOptions{Options: p.options(), Layer: layernames.User, DryRun: true})
 	if err != nil || len(done.Imported) != 1 || done.Written {
@@ -142,7 +142,7 @@ func TestImportWritesNothing(t *testing.T) {
 
 // Every setting in force is shown with its place; of a single value the strongest.
 func TestEffective(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", "{\"permissions\": {\"defaultMode\": \"plan\", \"deny\": [\"Bash(a)\"]},\n\"prices\": {\"ollama/*\": {\"input\": 0, \"output\": 0}}, \"cleanupPeriodDays\": 3, \"compact\": {\"steps\": [\"redact\"]}}")
 	p.write("user/.claude/settings.json", `{"permissions": {"defaultMode": "default", "deny": ["Bash(b)"]}, "claudeMdExcludes": ["**/x"], "theme": "dark"}`)
 	p.write("project/.claude/settings.json", `{"permissions": {"allow": ["Bash(c)"], "ask": ["Bash(d)"]}, "autoCompactEnabled": false}`)

@@ -101,7 +101,7 @@ func RemoveRule(layer, file, rule string) (had []policy.Effect, err error) {
 }
 
 func listEdit(layer, file string) fileEdit {
-	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
+	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return fatalError(decode(src).problems) }}
 	if layer == layernames.Project { // the file is shared with everyone who works on the project
 		e.mode = 0o644
 	}

@@ -70,7 +70,7 @@ func Load(o *Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, refuse(problems)
+	return s, fatalError(problems)
 }
 
 // Examine is like Load, for a linter: it returns all problems, including those that are not fatal,
@@ -85,7 +85,7 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := merger{out: &Settings{Project: opt.Project, folderHooks: in.brought, foreign: in.foreign, others: in.others, texts: textsOf(in.own), opt: opt}, trust: in.trust}
+	m := merger{out: &Settings{Project: opt.Project, projectDigest: in.projectDigest, foreignDigest: in.foreignDigest, readsForeign: in.readsForeign, texts: textsOf(in.own), opt: opt}, trust: in.trust}
 	for _, src := range in.managed {
 		m.add(decode(src))
 	}
@@ -140,11 +140,11 @@ func (o *Options) complete() (Options, error) {
 // inputs are the sources of all layers, the strongest first.
 type inputs struct {
 	managed, flags, project, user []source        // sources by layer; in each layer, files of other programs follow Holdfast's files
-	others                        bool            // true if files of other programs are read
+	readsForeign                  bool            // true if files of other programs are read
 	own                           []source        // sources of the project, without those of other programs
 	mcp                           []*parsedSource // sources from --mcp-config
 	mcpFile                       *parsedSource   // the source from the project's .mcp.json, or nil
-	brought, foreign              string          // digests of the project's settings: for Holdfast, for other programs
+	projectDigest, foreignDigest  string          // digests of the project's settings: for Holdfast, for other programs
 	trust                         *Trust          // the trust list; nil if there is none
 }
 
@@ -162,7 +162,7 @@ func (o *Options) sources() (in inputs, err error) {
 	in.mcpFile, errs[2] = o.mcpProject()
 	in.user, errs[3] = o.user()
 	var managed, project, user []source
-	if in.others = readsForeign(in.managed, in.flags, in.user); in.others {
+	if in.readsForeign = readsForeign(in.managed, in.flags, in.user); in.readsForeign {
 		managed, errs[4] = o.foreignLayer(layernames.Managed, o.foreignManaged)
 		project, errs[5] = o.foreignSources(o.foreignProject())
 		user, errs[6] = o.foreignLayer(layernames.User, o.foreignUser)
@@ -177,12 +177,12 @@ func (o *Options) sources() (in inputs, err error) {
 	if in.trust, err = o.trust(); err != nil {
 		return in, err
 	}
-	in.brought, in.foreign = digest(in.own), o.foreignDigest(project)
+	in.projectDigest, in.foreignDigest = digest(in.own), o.foreignDigest(project)
 	for i := range in.own {
-		in.own[i].untrusted = !in.trust.trusts(o.Project, in.brought)
+		in.own[i].untrusted = !in.trust.trusts(o.Project, in.projectDigest)
 	}
 	for i := range project {
-		project[i].untrusted = !in.trust.trustsForeign(o.Project, in.foreign)
+		project[i].untrusted = !in.trust.trustsForeign(o.Project, in.foreignDigest)
 	}
 	in.managed, in.user = append(in.managed, managed...), append(in.user, user...)
 	in.project = byLayer(in.own, project)

@@ -16,13 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// place is a home, a project and a managed folder, all empty.
-type place struct {
+// testHome is a home, a project and a managed folder, all empty.
+type testHome struct {
 	t    *testing.T
 	root string
 }
 
-func newPlace(t *testing.T) place {
+func newTestHome(t *testing.T) testHome {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -33,13 +33,13 @@ func newPlace(t *testing.T) place {
 			t.Fatal(err)
 		}
 	}
-	return place{t, root}
+	return testHome{t, root}
 }
 
-func (p place) path(name string) string { return filepath.Join(p.root, name) }
+func (p testHome) path(name string) string { return filepath.Join(p.root, name) }
 
 // write puts a file down, with its folders.
-func (p place) write(name, text string) {
+func (p testHome) write(name, text string) {
 	p.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o700); err != nil {
 		p.t.Fatal(err)
@@ -49,13 +49,13 @@ func (p place) write(name, text string) {
 	}
 }
 
-func (p place) options() *settings.Options {
+func (p testHome) options() *settings.Options {
 	return &settings.Options{
 		Home: p.path("home"), User: p.path("user"), Cwd: p.path("project"), Managed: p.path("etc/settings.json"),
 	}
 }
 
-func (p place) load() *settings.Settings {
+func (p testHome) load() *settings.Settings {
 	p.t.Helper()
 	s, err := settings.Load(p.options())
 	if err != nil {
@@ -65,7 +65,7 @@ func (p place) load() *settings.Settings {
 }
 
 // trust trusts the project as it is now.
-func (p place) trust() {
+func (p testHome) trust() {
 	p.t.Helper()
 	trust, err := settings.OpenTrust(p.path("home"))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestBadFiles(t *testing.T) {
 		{"bypass disabled", `{"permissions": {"disableBypassPermissionsMode": "disable", "defaultMode": "bypassPermissions"}}`, 1, 76, "mode bypassPermissions is disabled", "another mode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newPlace(t)
+			p := newTestHome(t)
 			for _, name := range []string{"home/settings.json", "project/.holdfast/settings.json", "etc/settings.json"} {
 				if strings.HasPrefix(tt.what, "mode bypass") && strings.HasPrefix(name, "project/") {
 					continue // an untrusted folder cannot choose it anyhow
@@ -191,7 +191,7 @@ func checkRefused(t *testing.T, err error, file string, line, col int, what, hin
 
 // All that is wrong is told, not only the first.
 func TestAllProblems(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {"deny": [1, ""], "onAsk": "x"}, "environment": {}}`)
 	_, problems, err := settings.Examine(p.options())
 	if err != nil || len(problems) != 4 {
@@ -207,17 +207,17 @@ func TestAllProblems(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		make func(p place, file string) error
+		make func(p testHome, file string) error
 		what string
 	}{
-		{"folder", func(_ place, file string) error { return os.Mkdir(file, 0o700) }, "it is a folder"},
-		{"link to nowhere", func(_ place, file string) error { return os.Symlink("nowhere", file) }, "no such file"},
-		{"link to itself", func(_ place, file string) error { return os.Symlink(filepath.Base(file), file) }, "symbolic links"},
-		{"device", func(_ place, file string) error { return os.Symlink("/dev/zero", file) }, "not a regular file"},
-		{"large", func(_ place, file string) error { return os.WriteFile(file, make([]byte, 1<<20+1), 0o600) }, "larger than 1024 KiB"},
+		{"folder", func(_ testHome, file string) error { return os.Mkdir(file, 0o700) }, "it is a folder"},
+		{"link to nowhere", func(_ testHome, file string) error { return os.Symlink("nowhere", file) }, "no such file"},
+		{"link to itself", func(_ testHome, file string) error { return os.Symlink(filepath.Base(file), file) }, "symbolic links"},
+		{"device", func(_ testHome, file string) error { return os.Symlink("/dev/zero", file) }, "not a regular file"},
+		{"large", func(_ testHome, file string) error { return os.WriteFile(file, make([]byte, 1<<20+1), 0o600) }, "larger than 1024 KiB"},
 	} {
 		for _, file := range []string{"home/settings.json", "project/.holdfast/settings.json", "project/.holdfast/settings.local.json", "etc/settings.json"} {
-			p := newPlace(t)
+			p := newTestHome(t)
 			os.MkdirAll(filepath.Dir(p.path(file)), 0o700)
 			if err := tt.make(p, p.path(file)); err != nil {
 				t.Fatal(err)
@@ -233,7 +233,7 @@ func TestUnreadable(t *testing.T) {
 
 func TestNotPermitted(t *testing.T) {
 	testneed.User(t)
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", "{}")
 	os.Chmod(p.path("home/settings.json"), 0)
 	_, err := settings.Load(p.options())
@@ -244,7 +244,7 @@ func TestNotPermitted(t *testing.T) {
 
 func TestWorldWritable(t *testing.T) {
 	for _, file := range []string{"home/settings.json", "etc/settings.json", "etc/settings.d/a.json"} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write(file, "{}")
 		os.Chmod(p.path(file), 0o606)
 		_, err := settings.Load(p.options())
@@ -256,7 +256,7 @@ func TestWorldWritable(t *testing.T) {
 
 func TestWorldWritableFolder(t *testing.T) {
 	for folder, file := range map[string]string{"home": "home/settings.json", "etc": "etc/settings.json", "etc/settings.d": "etc/settings.d/a.json"} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write(file, "{}")
 		os.Chmod(p.path(folder), 0o707)
 		_, err := settings.Load(p.options())
@@ -267,7 +267,7 @@ func TestWorldWritableFolder(t *testing.T) {
 }
 
 func TestFlagFiles(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/a.json", `{"permissions": {"defaultMode": "plan", "deny": ["Read(/x)"]}}`)
 	o := p.options()
 	o.Files = []string{"a.json", ` {"permissions": {"defaultMode": "auto"}}`}
@@ -302,7 +302,7 @@ func TestFlagFiles(t *testing.T) {
 
 // Lists are joined, of single values the strongest layer's counts.
 func TestLayers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("etc/settings.json", `{"permissions": {"deny": ["Bash(m:*)"], "askTimeout": "1m"}}`)
 	p.write("etc/settings.d/20.json", `{"permissions": {"deny": ["Bash(d20:*)"], "askTimeout": "3m"}}`)
 	p.write("etc/settings.d/10.json", `{"permissions": {"deny": ["Bash(d10:*)"], "askTimeout": "2m"}}`)
@@ -363,7 +363,7 @@ func TestLayers(t *testing.T) {
 
 // --permission-mode and its like are stronger than files, but not than the administrator.
 func TestFlags(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {"defaultMode": "plan", "onAsk": "fail", "askTimeout": "1m"}}`)
 	o := p.options()
 	o.Files = []string{`{"permissions": {"defaultMode": "auto"}}`}
@@ -404,8 +404,8 @@ func TestFlags(t *testing.T) {
 }
 
 // Alone means just what is named.
-func TestAlone(t *testing.T) {
-	p := newPlace(t)
+func TestFlagsOnly(t *testing.T) {
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {"deny": ["Bash"]}}`)
 	p.write("etc/settings.json", `not even read`)
 	o := p.options()

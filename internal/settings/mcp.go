@@ -187,7 +187,7 @@ func (s *parsedSource) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 	kind := ""
 	fields := map[string]func(string, jsontree.Node){
 		"type": text(&kind), "command": text(&srv.Command), "url": text(&srv.URL), "cwd": text(&srv.Dir),
-		"args": s.arguments(&srv.Args), "env": s.pairs(&srv.Env, variable().MatchString, "variable"),
+		"args": s.arguments(&srv.Args), "env": s.pairs(&srv.Env, variableName().MatchString, "variable"),
 		"headers": s.pairs(&srv.Headers, isToken, "header"),
 		"oauth":   s.mcpOAuth(srv), "timeout": s.mcpTimeout(srv),
 		"includeTools": list(&srv.IncludeTools), "excludeTools": list(&srv.ExcludeTools), "disabledTools": list(&srv.ExcludeTools),

@@ -40,10 +40,10 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 			return false, err
 		}
 	}
-	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
+	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return fatalError(decode(src).problems) }}
 	if scope == MCPProject { // the file is shared with everyone who works on the project
 		e.mode, e.mayRepair = 0o644, true
-		e.check = func(src source) error { return refuse(decodeMCP(src, false).problems) }
+		e.check = func(src source) error { return fatalError(decodeMCP(src, false).problems) }
 	}
 	_, err = e.do(func(root []member) ([]member, error) {
 		servers, err := object(root, "mcpServers")
@@ -67,7 +67,7 @@ func usableMCP(layer string, name string, definition json.RawMessage) error {
 			Layer: layer, Detail: fmt.Sprintf("the definition of %q is not JSON", name), Hint: `write an object such as {"command": "some-server", "args": ["."]}`, Fatal: true,
 		}}}
 	}
-	return refuse(decodeMCP(source{layer: layer, data: alone}, false).problems)
+	return fatalError(decodeMCP(source{layer: layer, data: alone}, false).problems)
 }
 
 // HasMCP reports whether the file of a scope has a server.

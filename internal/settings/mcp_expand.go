@@ -58,7 +58,7 @@ func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, b
 	if out.Type == MCPStdio {
 		out.Dir = s.mcpDir(&out)
 	}
-	if why := s.mcp.forbids(&out); why != "" {
+	if why := s.mcp.whyForbidden(&out); why != "" {
 		return out, mcpError(srv, "%s", why)
 	}
 	return out, nil
@@ -97,7 +97,7 @@ func expand(text string, getenv func(string) (string, bool)) (full string, missi
 			break
 		}
 		name, other, hasOther := strings.Cut(text[start+2:start+end], ":-")
-		if !variable().MatchString(name) {
+		if !variableName().MatchString(name) {
 			b.WriteString(text[:start+2])
 			text = text[start+2:]
 			continue

@@ -101,8 +101,8 @@ func (s *parsedSource) managedMCPOnly(path string, n jsontree.Node) {
 	}
 }
 
-// byName rejects approving servers by name, because their content may change.
-func (s *parsedSource) byName(path string, n jsontree.Node) {
+// rejectByName rejects approving servers by name, because their content may change.
+func (s *parsedSource) rejectByName(path string, n jsontree.Node) {
 	const hint = "approve each server: holdfast mcp approve NAME"
 	switch {
 	case path == "enableAllProjectMcpServers" && s.want(path, n, jsontree.Bool) && n.Text == "true":
@@ -126,8 +126,8 @@ type mcpRules struct {
 	disabled []Value[string] // disabledMcpjsonServers of all layers
 }
 
-// forbids returns what excludes a server, or "".
-func (r *mcpRules) forbids(srv *MCPServer) string {
+// whyForbidden returns what excludes a server, or "".
+func (r *mcpRules) whyForbidden(srv *MCPServer) string {
 	for i := range r.denied {
 		if r.denied[i].denies(srv) {
 			return "deniedMcpServers, " + OriginText(r.denied[i].origin)

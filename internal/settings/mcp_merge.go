@@ -39,7 +39,7 @@ func (m *merger) checkMCP() {
 }
 
 func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
-	if why := s.mcp.forbids(srv); why != "" {
+	if why := s.mcp.whyForbidden(srv); why != "" {
 		return MCPDenied, why
 	}
 	if srv.disabled {

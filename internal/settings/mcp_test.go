@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// status is what became of each server: "name status".
+// serverStates returns what became of each server: "name status".
 func serverStates(s *settings.Settings) []string {
 	var list []string
 	for _, srv := range s.MCPServers {
@@ -30,7 +30,7 @@ func wantServers(t *testing.T, s *settings.Settings, want ...string) {
 	}
 }
 
-func (p place) trustList() *settings.Trust {
+func (p testHome) trustList() *settings.Trust {
 	p.t.Helper()
 	list, err := settings.OpenTrust(p.path("home"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (p place) trustList() *settings.Trust {
 	return list
 }
 
-func (p place) decide(name string, yes bool) {
+func (p testHome) decide(name string, yes bool) {
 	p.t.Helper()
 	s := p.load()
 	if err := p.trustList().DecideServer(s, s.FindMCP(name), yes, time.Now()); err != nil {
@@ -48,7 +48,7 @@ func (p place) decide(name string, yes bool) {
 }
 
 func TestMCPServersOfAllLayers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"mcpServers": {"user": {"command": "u"}, "all": {"command": "from-user"}}}`)
 	p.write("project/.mcp.json", `{"mcpServers": {"file": {"command": "f", "args": ["-x", ""], "env": {"A": "${B}", "N": 5}}, "all": {"command": "from-file"}}}`)
 	p.write("project/.holdfast/settings.json", `{"mcpServers": {"project": {"type": "http", "url": "https://h.example/mcp"}, "all": {"command": "from-project"}}}`)
@@ -83,7 +83,7 @@ func TestMCPServersOfAllLayers(t *testing.T) {
 
 // What was approved is one definition: any change of it asks again, and nothing else does.
 func TestMCPApprovalDefinition(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	write := func(def string) { p.write("project/.mcp.json", `{"mcpServers": {"s": `+def+`}}`) }
 	base := `{"command": "c", "args": ["a"], "env": {"E": "1"}}`
 	write(base)
@@ -132,7 +132,7 @@ func TestMCPApprovalDefinition(t *testing.T) {
 // To trust a folder approves what its settings name, and not what .mcp.json does; and an
 // approval trusts nothing else of the folder.
 func TestMCPAndTrustOfTheFolder(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.mcp.json", `{"mcpServers": {"file": {"command": "f"}}}`)
 	p.write("project/.holdfast/settings.json", `{"permissions": {"allow": ["Bash"]}, "mcpServers": {"own": {"command": "o"}}}`)
 	p.decide("own", true)
@@ -164,7 +164,7 @@ func TestMCPOfTheAdministrator(t *testing.T) {
 		{`{"allowedMcpServers": [{"serverName": "git"}], "deniedMcpServers": [{"serverName": "git"}]}`, "git denied, npx denied, web denied"},
 		{`{"allowManagedMcpServersOnly": true}`, "git approved, npx approved, web approved"},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("etc/settings.json", tt.managed)
 		p.write("home/settings.json", `{"mcpServers": {"git": {"command": "git"}, "npx": {"command": "npx", "args": ["-y", "pkg"]}, "web": {"type": "http", "url": "https://mcp.example.com/x"}}}`)
 		if got := strings.Join(serverStates(p.load()), ", "); got != tt.want {
@@ -175,7 +175,7 @@ func TestMCPOfTheAdministrator(t *testing.T) {
 
 // A variable cannot carry a server past the administrator's settings.
 func TestMCPExpand(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("etc/settings.json", `{"deniedMcpServers": [{"serverUrl": "https://evil.example/*"}, {"serverCommand": ["evil"]}]}`)
 	p.write("home/settings.json", `{"mcpServers": {
 		"run": {"command": "${TOOL:-tool}", "args": ["$TOOL", "${EMPTY}", "${EMPTY:-full}", "${ODD-NAME}", "${OPEN"], "env": {"K": "a${KEY}b"}, "cwd": "sub"},
@@ -237,7 +237,7 @@ func TestMCPRefused(t *testing.T) {
 		`{"type": "http", "url": "https://h/", "oauth": {"callbackPort": "x"}}`: "invalid port",
 		`[]`: "a list, want an object",
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("project/.mcp.json", `{"mcpServers": {"good": {"command": "g"}, "s": `+def+`}}`)
 		s := p.load()
 		wantServers(t, s, "good pending", "s invalid")
@@ -251,7 +251,7 @@ func TestMCPRefused(t *testing.T) {
 		if _, err := settings.Load(p.options()); err == nil {
 			t.Errorf("%s: the settings were loaded", def)
 		}
-		o := newPlace(t).options()
+		o := newTestHome(t).options()
 		o.MCP = []string{`{"mcpServers": {"s": ` + def + `}}`}
 		if _, err := settings.Load(o); err == nil || !strings.Contains(err.Error(), "--mcp-config:1:") {
 			t.Errorf("%s: --mcp-config was loaded: %v", def, err)
@@ -261,7 +261,7 @@ func TestMCPRefused(t *testing.T) {
 
 func TestMCPInvalidNames(t *testing.T) {
 	for _, name := range []string{"", "a b", "a__b", "ä", "a/b", "_a", "a_", strings.Repeat("x", 65)} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		key, _ := json.Marshal(name)
 		p.write("project/.mcp.json", `{"mcpServers": {`+string(key)+`: {"command": "c"}}}`)
 		if got := p.load().MCPServers[0].Status; got != settings.MCPInvalid {
@@ -273,7 +273,7 @@ func TestMCPInvalidNames(t *testing.T) {
 // What other programs write into the file is understood: what restricts counts, what would
 // open does not and is told.
 func TestMCPFieldsOfOthers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.mcp.json", `{"$schema": "x", "mcpServers": {
 		"off": {"command": "c", "disabled": true},
 		"some": {"command": "c", "includeTools": ["a"], "disabledTools": ["b"], "alwaysAllow": ["a"], "trust": true, "autoApprove": [], "description": "d", "timeout": 60000},
@@ -304,7 +304,7 @@ func TestInvalidMCPFile(t *testing.T) {
 		"\ufeff" + `{"mcpServers": {}}`:      "byte order mark",
 		`{"filesystem": {"command": "npx"}}`: `unknown key "filesystem"`,
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("project/.mcp.json", text)
 		s := p.load()
 		if len(s.MCPServers) != 0 || len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0].String()+s.Warnings[0].Hint, want) {
@@ -325,13 +325,13 @@ func TestMCPKeysOfClaudeCode(t *testing.T) {
 		`{"allowedMcpServers": []}`, `{"allowManagedMcpServersOnly": true}`, `{"deniedMcpServers": [{"serverUrl": "evil"}]}`,
 		`{"deniedMcpServers": [{"serverName": "a", "serverUrl": "https://x/"}]}`, `{"deniedMcpServers": [{}]}`,
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("home/settings.json", text)
 		if _, err := settings.Load(p.options()); err == nil {
 			t.Errorf("%s was loaded", text)
 		}
 	}
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.mcp.json", `{"mcpServers": {"s": {"command": "c"}}}`)
 	p.decide("s", true)
 	p.write("project/.holdfast/settings.json", `{"enableAllProjectMcpServers": false, "enabledMcpjsonServers": [], "disabledMcpjsonServers": ["s"]}`)
@@ -340,7 +340,7 @@ func TestMCPKeysOfClaudeCode(t *testing.T) {
 
 // A placeholder that a sandbox puts where there is no such file is no file.
 func TestMCPPlaceholderOfASandbox(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", p.path("project/.mcp.json"))
 	if err != nil {
 		t.Skip("no unix sockets here: ", err)
@@ -354,7 +354,7 @@ func TestMCPPlaceholderOfASandbox(t *testing.T) {
 
 // Who takes back what was decided about the last server still trusts the rest of the folder.
 func TestRevokeOneServer(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.mcp.json", `{"mcpServers": {"s": {"command": "c"}}}`)
 	p.decide("s", true)
 	list := p.trustList()
@@ -372,7 +372,7 @@ func TestRevokeOneServer(t *testing.T) {
 
 // Servers of sub-agents are judged as the run's, and what is decided about one is about no other.
 func TestSubagentServersStatus(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"mcpServers": {"taken": {"command": "c"}}}`)
 	p.write("etc/settings.json", `{"deniedMcpServers": [{"serverCommand": ["evil"]}]}`)
 	p.write("project/.holdfast/settings.local.json", `{"disabledMcpjsonServers": ["off"]}`)
@@ -391,7 +391,7 @@ func TestSubagentServersStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.JudgeServers(servers); err != nil || len(notes) > 0 {
+		if err := s.SetServerStatus(servers); err != nil || len(notes) > 0 {
 			t.Fatal(err, notes)
 		}
 		for _, srv := range servers {
@@ -429,7 +429,7 @@ func TestSubagentServersStatus(t *testing.T) {
 
 // One server that cannot be understood does not hide that another waits for a yes.
 func TestMCPNoticesAllServers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.mcp.json", `{"mcpServers": {"bad": {"url": "http://h/"}, "worse": {}, "file": {"command": "f"}}}`)
 	list := settings.MCPNotices("p", p.load().MCPServers)
 	if len(list) != 3 || list[0].Hint != "holdfast mcp get bad" || list[1].Hint != "holdfast mcp get worse" || !strings.HasSuffix(list[2].Hint, "mcp approve file") {

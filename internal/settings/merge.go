@@ -14,7 +14,7 @@ import (
 // merger combines the layers. They are added in order, the strongest first.
 type merger struct {
 	out           *Settings
-	written       []policy.RuleSource // all rules, including ignored ones
+	allRules      []policy.RuleSource // all rules, including ignored ones
 	stricterModes []stricterMode      // modes of layers that may only make the mode stricter
 	neverMatching []policy.RuleSource // rules that can never match
 	problems      []Problem
@@ -40,7 +40,7 @@ func (m *merger) add(s *parsedSource) {
 	}
 	m.out.Foreign = append(m.out.Foreign, s.foreign...)
 	m.out.values = append(m.out.values, s.values...)
-	m.written = append(m.written, s.rules...)
+	m.allRules = append(m.allRules, s.rules...)
 	if s.file != "" {
 		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: s.untrusted, Program: string(s.program)})
 	}
@@ -175,9 +175,9 @@ func (m *merger) sortProblems() {
 
 // checkRules compiles all rules, including ignored ones: they take effect once the project is trusted.
 func (m *merger) checkRules() {
-	_, found, _ := m.out.ruleOptions().Compile(m.written) // the error says the same as the problems
+	_, found, _ := m.out.ruleOptions().Compile(m.allRules) // the error says the same as the problems
 	if tools := m.out.opt.Tools; tools != nil {
-		found = m.out.ruleOptions().Lint(m.written, tools)
+		found = m.out.ruleOptions().Lint(m.allRules, tools)
 	}
 	for _, p := range found {
 		if strings.HasPrefix(p.Detail, "it can never match") {
@@ -260,7 +260,7 @@ func (f *Flags) parse(cwd string) *parsedSource {
 		}
 		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), origin("--add-dir", dir)})
 	}
-	s.flagValues()
+	s.addFlagValues()
 	return s
 }
 

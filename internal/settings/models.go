@@ -171,7 +171,7 @@ func (m *merger) addModels(s *parsedSource) {
 			out.Providers = map[string]Provider{}
 		}
 		merged := out.Providers[name]
-		merged.preferTo(&p)
+		merged.fill(&p)
 		out.Providers[name] = merged
 	}
 	for name, p := range s.models.Prices {

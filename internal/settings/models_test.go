@@ -10,7 +10,7 @@ import (
 )
 
 func TestModels(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{
 		"retry": {"max": 0, "maxRetryAfter": "5m"},
 		"providers": {"ollama": {"firstByteTimeout": "10m"}, "*": {"connectTimeout": "5s", "firstByteTimeout": "1m"}},
@@ -44,7 +44,7 @@ func TestModels(t *testing.T) {
 }
 
 func TestModelsFaults(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	for text, want := range map[string]string{
 		`{"retry": {"max": -1}}`:                                        "want a number of at least 0",
 		`{"retry": {"maxRetryAfter": 60}}`:                              "want a text",
@@ -75,7 +75,7 @@ func TestModelsFaults(t *testing.T) {
 
 // A stronger layer goes before the user's, price by price and time by time.
 func TestModelsOfLayers(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"retry": {"max": 5, "maxRetryAfter": "1h"}, "providers": {"openai": {"idleTimeout": "1h", "connectTimeout": "1s"}},
 		"prices": {"openai/a": {"input": 0, "output": 0}, "openai/b": {"input": 7, "output": 7}}}`)
 	o := p.options()

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func judge(t *testing.T, s *settings.Settings, r policy.Request) policy.Decision {
+func decide(t *testing.T, s *settings.Settings, r policy.Request) policy.Decision {
 	t.Helper()
 	config, err := s.Policy()
 	if err != nil {
@@ -24,7 +24,7 @@ func judge(t *testing.T, s *settings.Settings, r policy.Request) policy.Decision
 
 // What files say is what guards do, and each verdict names its line.
 func TestPolicy(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {
 		"allow": ["Bash(make:*)"],
 		"ask": ["WebFetch"],
@@ -60,7 +60,7 @@ func TestPolicy(t *testing.T) {
 		{read(p.path("user/x")), policy.Ask, "", 0},
 		{policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "example.org"}, policy.Ask, "WebFetch", 3},
 	} {
-		d := judge(t, s, tt.r)
+		d := decide(t, s, tt.r)
 		rule, line := "", 0
 		if d.Rule != nil {
 			rule, line = d.Rule.Rule, d.Rule.Line
@@ -73,13 +73,13 @@ func TestPolicy(t *testing.T) {
 
 // A sandbox block only restricts: no layer's loosens another's.
 func TestSandboxesAddUp(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"sandbox": {"deniedCommands": ["rm"]}}`)
 	p.write("project/.holdfast/settings.json", `{"sandbox": {"allowedCommands": ["rm", "ls"]}}`)
 	for range 2 { // untrusted, then trusted
 		s := p.load()
 		for line, denied := range map[string]bool{"rm x": true, "ls": false, "cat x": true} {
-			d := judge(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.path("project")})
+			d := decide(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.path("project")})
 			if (d.Effect == policy.Deny) != denied {
 				t.Errorf("%s: %s by %s: %s", line, d.Effect, d.By, d.Reason)
 			}
@@ -93,8 +93,8 @@ func TestSandboxesAddUp(t *testing.T) {
 }
 
 // In moves what is relative to the current folder, and only that.
-func TestIn(t *testing.T) {
-	p := newPlace(t)
+func TestForFolder(t *testing.T) {
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {"deny": ["Read(./secret)"]}}`)
 	s := p.load()
 	if err := os.Symlink("sub", p.path("project/alias")); err != nil {
@@ -106,7 +106,7 @@ func TestIn(t *testing.T) {
 	}
 	for file, want := range map[string]policy.Effect{"project/sub/secret": policy.Deny, "project/other": policy.Ask} {
 		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: p.path(file), ReadOnly: true}
-		if d := judge(t, sub, r); d.Effect != want {
+		if d := decide(t, sub, r); d.Effect != want {
 			t.Errorf("%s: %s %s", file, d.Effect, d.Reason)
 		}
 	}
@@ -117,7 +117,7 @@ func TestIn(t *testing.T) {
 
 // Rules are looked at closely when the tools are known.
 func TestTools(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {"allow": ["Bash(ls:*)", "Bash", "Raed"], "deny": ["Bash(ls:*)"]}}`)
 	o := p.options()
 	_, problems, err := settings.Examine(o)
@@ -142,7 +142,7 @@ func TestTools(t *testing.T) {
 
 // Forbidden globs hold for every tool, in the session's folder and in the project's.
 func TestForbidden(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.holdfast/settings.json", `{"permissions": {"forbidden": ["secrets/**", "**/*.pem"]}}`)
 	p.write("home/settings.json", `{"permissions": {"defaultMode": "bypassPermissions", "forbidden": ["~/.ssh/**", "notes"]}}`)
 	p.write("flags.json", `{"permissions": {"forbidden": ["beside"]}}`)
@@ -162,7 +162,7 @@ func TestForbidden(t *testing.T) {
 			{Tool: "Write", Operation: policy.OpWrite, Resource: p.path(file)},
 			{Tool: "Bash", Operation: policy.OpCommand, Resource: "cat " + p.path(file), Cwd: o.Cwd},
 		} {
-			d := judge(t, s, r)
+			d := decide(t, s, r)
 			switch {
 			case rule == "" && d.Effect != policy.Allow:
 				t.Errorf("%s %s: %s by %s: %s", r.Tool, file, d.Effect, d.By, d.Reason)
@@ -176,7 +176,7 @@ func TestForbidden(t *testing.T) {
 // Whoever writes the settings writes the policy, whatever they are called and
 // wherever they lie: it is asked about, also where edits pass.
 func TestSettingsProtectThemselves(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"permissions": {"allow": ["Edit"], "defaultMode": "acceptEdits"}}`)
 	p.write("project/conf/agent.json", `{}`)
 	p.write("project/src/a", "")
@@ -200,13 +200,13 @@ func TestSettingsProtectThemselves(t *testing.T) {
 			{Tool: "Write", Operation: policy.OpWrite, Resource: p.path(file)},
 			{Tool: "Bash", Operation: policy.OpCommand, Resource: "echo > " + p.path(file), Cwd: p.path("project")},
 		} {
-			if d := judge(t, s, r); d.Effect != want && (want == policy.Ask || r.Tool == "Write") {
+			if d := decide(t, s, r); d.Effect != want && (want == policy.Ask || r.Tool == "Write") {
 				t.Errorf("%s %s: %s by %s: %s", r.Tool, file, d.Effect, d.By, d.Reason)
 			}
 		}
 	}
 	for _, line := range []string{"mv conf x", "mv state x", "mv a conf/agent.json"} {
-		if d := judge(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.path("project")}); d.Effect != policy.Ask {
+		if d := decide(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.path("project")}); d.Effect != policy.Ask {
 			t.Errorf("%s: %s by %s: %s", line, d.Effect, d.By, d.Reason)
 		}
 	}
@@ -214,7 +214,7 @@ func TestSettingsProtectThemselves(t *testing.T) {
 
 // A home that is reached by a link, and folders that are links, are what they lead to.
 func TestRulesThroughLinks(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("user/.ssh/id", "")
 	p.write("data/x", "")
 	for from, to := range map[string]string{"me": "user", "store": "data"} {
@@ -236,7 +236,7 @@ func TestRulesThroughLinks(t *testing.T) {
 		{Tool: "Read", Operation: policy.OpRead, Resource: p.path("data/secret")},
 		{Tool: "Bash", Operation: policy.OpCommand, Resource: "cat ~/.ssh/id", Cwd: p.path("project")},
 	} {
-		if d := judge(t, s, r); d.Effect != policy.Deny {
+		if d := decide(t, s, r); d.Effect != policy.Deny {
 			t.Errorf("%s %s: %s by %s: %s", r.Tool, r.Resource, d.Effect, d.By, d.Reason)
 		}
 	}
@@ -246,7 +246,7 @@ func TestRulesThroughLinks(t *testing.T) {
 // home is called.
 func TestKeysFileDenied(t *testing.T) {
 	for _, name := range []string{"home", "home [1]{a}*"} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		o := p.options()
 		o.Home, o.Cwd = p.path(name), p.root
 		p.write(name+"/settings.json", `{"permissions": {"allow": ["Read", "Bash"], "defaultMode": "bypassPermissions"}}`)
@@ -255,14 +255,14 @@ func TestKeysFileDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		for resource, denied := range map[string]bool{name + "/keys.json": true, "project/keys.json": false} {
-			d := judge(t, s, policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: p.path(resource), ReadOnly: true})
+			d := decide(t, s, policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: p.path(resource), ReadOnly: true})
 			if (d.Effect == policy.Deny) != denied {
 				t.Errorf("%s: %s by %s: %s", resource, d.Effect, d.By, d.Reason)
 			}
 		}
 		// a command whose paths cannot be known is not asked about for that
 		for line, denied := range map[string]bool{"cat " + strconv.Quote(p.path(name+"/keys.json")): true, `cat "$f"`: false} {
-			d := judge(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.root})
+			d := decide(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.root})
 			if want := map[bool]policy.Effect{true: policy.Deny, false: policy.Allow}[denied]; d.Effect != want {
 				t.Errorf("%s: %s by %s: %s", line, d.Effect, d.By, d.Reason)
 			}

@@ -32,10 +32,10 @@ type PortableFile struct {
 	Text string `json:"text"`
 }
 
-// Give reads the layers that the options o name, for a session that works on the content of o.Cwd
+// NewPortable reads the layers that the options o name, for a session that works on the content of o.Cwd
 // in another place, such as a container. Errors are those of [Load] for unreadable files; the
 // content is checked when it is loaded.
-func Give(o *Options) (*Portable, error) {
+func NewPortable(o *Options) (*Portable, error) {
 	opt, err := o.complete()
 	if err != nil {
 		return nil, err

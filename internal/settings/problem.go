@@ -52,13 +52,13 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Problems[0].String())
 	if n := len(e.Problems) - 1; n > 0 {
-		fmt.Fprintf(&b, " (and %d more, see: holdfast policy lint%s)", n, e.given())
+		fmt.Fprintf(&b, " (and %d more, see: holdfast policy lint%s)", n, e.fileArgument())
 	}
 	return b.String()
 }
 
-// given returns the file as a command line argument, or "" if the command checks the file by default.
-func (e *Error) given() string {
+// fileArgument returns the file as a command line argument, or "" if the command checks the file by default.
+func (e *Error) fileArgument() string {
 	if first := e.Problems[0]; first.Layer == layernames.Flag && filepath.IsAbs(first.File) {
 		return " " + first.File
 	}
@@ -82,8 +82,8 @@ func (e *Error) Unwrap() []error {
 	return []error{ErrInvalid, e.Err}
 }
 
-// refuse returns an error with the fatal problems of a list, or nil.
-func refuse(list []Problem) error {
+// fatalError returns an error with the fatal problems of a list, or nil.
+func fatalError(list []Problem) error {
 	var fatal []Problem
 	for _, p := range list {
 		if p.Fatal {

@@ -32,7 +32,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-func TestWhere(t *testing.T) {
+func TestOriginText(t *testing.T) {
 	for _, tt := range []struct {
 		o    policy.Origin
 		want string
@@ -55,7 +55,7 @@ func TestNotice(t *testing.T) {
 		{`{"permissions": {"defaultMode": "auto"}}`, "defaultMode auto is ignored"},
 		{`{"permissions": {"allow": ["Bash"], "onAsk": "wait"}}`, "1 allow rule, onAsk wait are ignored"},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("project/.holdfast/settings.json", tt.text)
 		want := ""
 		if tt.want != "" {
@@ -92,7 +92,7 @@ func TestWithoutHome(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	if err := os.Symlink("project", p.path("link")); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFindProject(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/sub/deep/x", "")
 	p.write("own/.holdfast/settings.json", "{}")
 	p.write("own/sub/.holdfast/project", "an id is no setting")
@@ -46,7 +46,7 @@ func TestFindProject(t *testing.T) {
 
 // In the home folder the user's settings are not the project's as well.
 func TestHomeNotProject(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("user/.holdfast/settings.json", `{"permissions": {"allow": ["Read"]}}`)
 	s, err := settings.Load(&settings.Options{
 		Home: p.path("user/.holdfast"), User: p.path("user"), Cwd: p.path("user"), Managed: p.path("none/settings.json"),

@@ -26,8 +26,8 @@ type Provider struct {
 	Connect, FirstByte, Idle Value[time.Duration]
 }
 
-// preferTo sets unset values from a weaker layer.
-func (p *Provider) preferTo(weaker *Provider) {
+// fill sets unset values from a weaker layer.
+func (p *Provider) fill(weaker *Provider) {
 	prefer(&p.BaseURL, weaker.BaseURL)
 	prefer(&p.API, weaker.API)
 	prefer(&p.APIKey, weaker.APIKey)
@@ -119,7 +119,7 @@ func isReference(text string) bool {
 	}
 	switch kind {
 	case "env":
-		return variable().MatchString(rest)
+		return variableName().MatchString(rest)
 	case "keyring":
 		service, user, ok := strings.Cut(rest, "/")
 		return ok && service != "" && user != ""

@@ -10,7 +10,7 @@ import (
 )
 
 func TestProviders(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{
 		"model": "corp/qwen", "smallModel": "ollama/qwen3",
 		"providers": {
@@ -52,7 +52,7 @@ func TestProviders(t *testing.T) {
 }
 
 func TestProvidersFaults(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	key := "sk-" + "ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaAA"
 	for text, want := range map[string]string{
 		`{"providers": {"openai": {"apiKey": "` + key + `"}}}`:                                    "providers.openai.apiKey cannot be used",
@@ -104,7 +104,7 @@ func TestFoldersDoNotRedirectKeys(t *testing.T) {
 		`{"env": {"AWS_ENDPOINT_URL": "https://evil.example"}}`:             "project settings cannot set",
 	} {
 		for _, file := range []string{"project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
-			p := newPlace(t)
+			p := newTestHome(t)
 			p.write("home/settings.json", `{"providers": {"anthropic": {"apiKey": "env:OUR_KEY"}}}`)
 			p.write(file, text)
 			if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), want) {
@@ -116,7 +116,7 @@ func TestFoldersDoNotRedirectKeys(t *testing.T) {
 
 // What a folder may say of models, variables and style counts when it is trusted.
 func TestFoldersModelAndEnvironment(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"model": "anthropic/mine", "env": {"A": "user", "B": "user", "PATH": "/opt/bin:/usr/bin"}, "outputStyle": "default"}`)
 	p.write("project/.holdfast/settings.json", `{"model": "openai/theirs", "smallModel": "openai/small", "env": {"A": "project", "N": 1, "E": ""}, "outputStyle": "explanatory"}`)
 	s := p.load()

@@ -29,7 +29,7 @@ func (s *parsedSource) sandboxBlock(path string, n jsontree.Node) {
 			"%s.network.allowManagedDomainsOnly: only managed settings can set this", path)
 		return
 	}
-	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted || s.limited()}
+	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted || s.isForeignOutsideProject()}
 	for _, field := range box.Loosens() {
 		at := jsontree.Node{At: find(&n, field)}
 		b.loosens = append(b.loosens, Ignored{Setting: path + "." + field, Origin: s.origin(at, field)})
@@ -70,7 +70,7 @@ func (s *parsedSource) decodeSandbox(path string, n jsontree.Node, box *sandbox.
 		}
 		field, _, _ := strings.Cut(e.Field, "[")
 		names := strings.Split(field, ".")
-		if root, took = changeMember(root, names); took != nil {
+		if root, took = removeMember(root, names); took != nil {
 			return err
 		}
 		why := strings.TrimPrefix(e.Error(), e.Field+": ")
@@ -79,8 +79,8 @@ func (s *parsedSource) decodeSandbox(path string, n jsontree.Node, box *sandbox.
 	}
 }
 
-// changeMember removes the member at a path of keys.
-func changeMember(list []member, path []string) ([]member, error) {
+// removeMember removes the member at a path of keys.
+func removeMember(list []member, path []string) ([]member, error) {
 	if len(path) == 1 {
 		shorter := put(slices.Clone(list), path[0], nil)
 		if len(shorter) == len(list) {
@@ -92,7 +92,7 @@ func changeMember(list []member, path []string) ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inner, err = changeMember(inner, path[1:]); err != nil {
+	if inner, err = removeMember(inner, path[1:]); err != nil {
 		return nil, err
 	}
 	return put(list, path[0], joined(inner)), nil

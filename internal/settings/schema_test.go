@@ -36,8 +36,8 @@ func schemaOf(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {
 	return s, r
 }
 
-// places calls visit for each object of the schema that has keys of its own: around puts one into a document.
-func places(root, s *jsonschema.Schema, around func(any) any, visit func(s *jsonschema.Schema, around func(any) any)) {
+// eachObject calls visit for each object of the schema that has keys of its own: around puts one into a document.
+func eachObject(root, s *jsonschema.Schema, around func(any) any, visit func(s *jsonschema.Schema, around func(any) any)) {
 	if s == nil {
 		return
 	}
@@ -45,18 +45,18 @@ func places(root, s *jsonschema.Schema, around func(any) any, visit func(s *json
 		s = root.Defs[name]
 	}
 	for _, one := range s.OneOf {
-		places(root, one, around, visit)
+		eachObject(root, one, around, visit)
 	}
-	places(root, s.Items, func(v any) any { return around([]any{v}) }, visit)
+	eachObject(root, s.Items, func(v any) any { return around([]any{v}) }, visit)
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil {
-		places(root, s.AdditionalProperties, func(v any) any { return around(map[string]any{"x/y": v}) }, visit)
+		eachObject(root, s.AdditionalProperties, func(v any) any { return around(map[string]any{"x/y": v}) }, visit)
 	}
 	if s.Properties == nil {
 		return
 	}
 	visit(s, around)
 	for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
-		places(root, s.Properties[key], func(v any) any { return around(with(s, key, v)) }, visit)
+		eachObject(root, s.Properties[key], func(v any) any { return around(with(s, key, v)) }, visit)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestTheSchemaHasTheKeysOfTheReader(t *testing.T) {
 	root, _ := schemaOf(t)
 	strange := strings.Repeat("z", 80) // so that every reader lists what it knows
 	count := 0
-	places(root, root, func(v any) any { return v }, func(s *jsonschema.Schema, around func(any) any) {
+	eachObject(root, root, func(v any) any { return v }, func(s *jsonschema.Schema, around func(any) any) {
 		said := func(doc any) string {
 			text, err := json.Marshal(doc)
 			if err != nil {
@@ -143,7 +143,7 @@ func TestTheSchemaHasTheKeysOfTheReader(t *testing.T) {
 // Every key says what it is for.
 func TestTheSchemaDescribes(t *testing.T) {
 	root, _ := schemaOf(t)
-	places(root, root, func(v any) any { return v }, func(s *jsonschema.Schema, _ func(any) any) {
+	eachObject(root, root, func(v any) any { return v }, func(s *jsonschema.Schema, _ func(any) any) {
 		for key, p := range s.Properties {
 			if p.Description == "" && p.Ref == "" && p.Items.Ref == "" {
 				t.Errorf("%s has no description", key)

@@ -58,16 +58,16 @@ type Settings struct {
 	ManagedHooksOnly *policy.Origin // the setting that allows only managed hooks to run, or nil
 	removedHooks     []TrustedHook  // guarding hooks that were removed from the folder
 	HookURLs         []Value[string]
-	HookEnv          []Value[string] // httpHookAllowedEnvVars; no limit without HookEnvBound
-	HookEnvBound     bool
+	HookEnv          []Value[string] // httpHookAllowedEnvVars; no limit without HookEnvLimited
+	HookEnvLimited   bool
 
-	mcp         mcpRules
-	values      []leaf            // of all layers, the strongest first
-	others      bool              // true if files of other programs are read
-	folderHooks string            // digest of the project's settings
-	foreign     string            // digest of the project's settings of other programs
-	texts       map[string]string // texts of the project's settings files, by name
-	opt         Options
+	mcp           mcpRules
+	values        []leaf            // of all layers, the strongest first
+	readsForeign  bool              // true if files of other programs are read
+	projectDigest string            // digest of the project's settings
+	foreignDigest string            // digest of the project's settings of other programs
+	texts         map[string]string // texts of the project's settings files, by name
+	opt           Options
 }
 
 // Layer is one settings file, or the flags.

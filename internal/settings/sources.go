@@ -29,7 +29,7 @@ func (s *Settings) Sources() []Source {
 			list = append(list, Source{filepath.Join(o.Home, projectFile), "user_settings"})
 		}
 	}
-	if o.Portable == nil && s.others {
+	if o.Portable == nil && s.readsForeign {
 		for _, f := range slices.Concat(o.foreignManaged(), o.foreignUser(), o.foreignProject()) {
 			name := map[string]string{layernames.Managed: "policy_settings", layernames.User: "user_settings", layernames.Local: "local_settings", layernames.Project: "project_settings"}[f.layer]
 			list = append(list, Source{f.file, name})

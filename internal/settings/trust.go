@@ -114,11 +114,11 @@ func (t *Trust) List() []TrustedFolder {
 // Add trusts the folder of loaded settings, with the content of its files and of the files that its
 // hooks name at that time. It reports false if the folder has no settings.
 func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
-	if s.folderHooks == "" && s.foreign == "" {
+	if s.projectDigest == "" && s.foreignDigest == "" {
 		return false, nil
 	}
 	f := t.doc.Folders[s.Project]
-	f.Digest, f.Foreign, f.TrustedAt, f.Hooks, f.Servers = s.folderHooks, s.foreign, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
+	f.Digest, f.Foreign, f.TrustedAt, f.Hooks, f.Servers = s.projectDigest, s.foreignDigest, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
 	t.doc.Folders[s.Project] = f
 	return true, t.save()
 }
@@ -128,7 +128,7 @@ func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 // was not completely trusted or another file changed too. The trusted hooks and servers do not
 // change.
 func (t *Trust) Update(before, s *Settings, file string, now time.Time) (bool, error) {
-	if before.folderHooks != "" && !t.trusts(before.Project, before.folderHooks) || s.folderHooks == before.folderHooks {
+	if before.projectDigest != "" && !t.trusts(before.Project, before.projectDigest) || s.projectDigest == before.projectDigest {
 		return false, nil
 	}
 	was, is := maps.Clone(before.texts), maps.Clone(s.texts)
@@ -138,7 +138,7 @@ func (t *Trust) Update(before, s *Settings, file string, now time.Time) (bool, e
 		return false, nil
 	}
 	f := t.doc.Folders[s.Project]
-	f.Digest = s.folderHooks
+	f.Digest = s.projectDigest
 	if f.TrustedAt.IsZero() {
 		f.TrustedAt = now.UTC()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-const isFolderLayer = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"],
+const folderSettings = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"],
 	"forbidden": ["secret"], "defaultMode": "acceptEdits", "additionalDirectories": [".."], "onAsk": "wait", "askTimeout": "1h", "askToOverride": true,
 	"disableBypassPermissionsMode": "disable"},
 	"sandbox": {"deniedCommands": ["curl"]}}`
@@ -22,8 +22,8 @@ const isFolderLayer = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask"
 // What a folder brings along may forbid and ask, not allow, until it is trusted.
 func TestUntrustedFolder(t *testing.T) {
 	for _, file := range []string{"project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
-		p := newPlace(t)
-		p.write(file, isFolderLayer)
+		p := newTestHome(t)
+		p.write(file, folderSettings)
 		s := p.load()
 		if len(s.Rules) != 2 || s.Rules[0].Effect != policy.Ask || s.Rules[1].Effect != policy.Deny {
 			t.Errorf("%+v", s.Rules)
@@ -47,7 +47,7 @@ func TestUntrustedFolder(t *testing.T) {
 		if what, _ := s.Notice(); what != "" {
 			t.Error(what)
 		}
-		p.write(file, isFolderLayer+"\n")
+		p.write(file, folderSettings+"\n")
 		if s = p.load(); len(s.Rules) != 2 {
 			t.Error("changed settings are still trusted")
 		}
@@ -60,15 +60,15 @@ func TestTrustFollowsOneChange(t *testing.T) {
 	const shared, local = "project/.holdfast/settings.json", "project/.holdfast/settings.local.json"
 	for name, tt := range map[string]struct {
 		trusted bool
-		other   func(p place)
+		other   func(p testHome)
 		follows bool
 	}{
-		"of what was trusted":            {true, func(place) {}, true},
-		"of what was not":                {false, func(place) {}, false},
-		"and another file":               {true, func(p place) { p.write(shared, hooks+"\n") }, false},
-		"and a script that a hook names": {true, func(p place) { p.write("project/guard.sh", "#!/bin/sh\nexit 0\n") }, true},
+		"of what was trusted":            {true, func(testHome) {}, true},
+		"of what was not":                {false, func(testHome) {}, false},
+		"and another file":               {true, func(p testHome) { p.write(shared, hooks+"\n") }, false},
+		"and a script that a hook names": {true, func(p testHome) { p.write("project/guard.sh", "#!/bin/sh\nexit 0\n") }, true},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("project/guard.sh", "#!/bin/sh\nexit 2\n")
 		p.write(shared, hooks)
 		if tt.trusted {
@@ -89,7 +89,7 @@ func TestTrustFollowsOneChange(t *testing.T) {
 
 // Where nothing was, what the owner has written is trusted; a folder that brings nothing has no trust.
 func TestTrustFollowsTheFirstFile(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	before := p.load()
 	if ok, err := p.trustList().Update(before, before, p.path("home/settings.json"), time.Unix(1, 0)); ok || err != nil {
 		t.Errorf("%v %v", ok, err)
@@ -104,7 +104,7 @@ func TestTrustFollowsTheFirstFile(t *testing.T) {
 // What an untrusted folder's sandbox block loosens does not count, and is told;
 // what it restricts counts.
 func TestUntrustedSandbox(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"sandbox": {"limits": {"pids": 500}}}`)
 	const more = "/usr/local"
 	p.write("project/.holdfast/settings.json", `{"sandbox": {
@@ -154,7 +154,7 @@ func open(t *testing.T, s *settings.Settings) *sandbox.Sandbox {
 
 // A block that is not enabled must be right, has no say, and says so.
 func TestDisabledSandbox(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", "{\"sandbox\": {\n\"enabled\": false, \"deniedCommands\": [\"rm\"]}}")
 	s := p.load()
 	if len(s.Sandboxes) != 0 || len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || !strings.Contains(s.Warnings[0].Detail, "has no effect") {
@@ -170,7 +170,7 @@ func TestDisabledSandbox(t *testing.T) {
 func TestManagedDomainsOnly(t *testing.T) {
 	const block = `{"sandbox": {"network": {"allowManagedDomainsOnly": true, "allowedDomains": ["a.org"]}}}`
 	for _, file := range []string{"home/settings.json", "project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write(file, block)
 		_, err := settings.Load(p.options())
 		e, ok := errors.AsType[*settings.Error](err)
@@ -178,7 +178,7 @@ func TestManagedDomainsOnly(t *testing.T) {
 			t.Errorf("%s: %+v", file, err)
 		}
 	}
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("etc/settings.json", block)
 	p.write("home/settings.json", `{"sandbox": {"network": {"allowedDomains": ["*"], "ask": true}}}`)
 	if hosts := open(t, p.load()).Hosts(); len(hosts) != 2 || hosts[0].Ask || hosts[1].Ask {
@@ -188,8 +188,8 @@ func TestManagedDomainsOnly(t *testing.T) {
 
 // A file that joins the trusted one needs trust as well, and one that goes away too.
 func TestTrustCoversTheFiles(t *testing.T) {
-	p := newPlace(t)
-	p.write("project/.holdfast/settings.json", isFolderLayer)
+	p := newTestHome(t)
+	p.write("project/.holdfast/settings.json", folderSettings)
 	p.trust()
 	p.write("project/.holdfast/settings.local.json", `{"permissions": {"allow": ["Bash"]}}`)
 	if s := p.load(); len(s.Ignored) == 0 {
@@ -224,7 +224,7 @@ func TestUntrustedMode(t *testing.T) {
 		{"dontAsk", "silent", "silent"},
 		{"silent", "dontAsk", "silent"},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		user := "{}"
 		if tt.user != "" {
 			user = `{"permissions": {"defaultMode": "` + string(tt.user) + `"}}`
@@ -245,7 +245,7 @@ func TestUntrustedMode(t *testing.T) {
 
 // Rules that would not count must be readable all the same.
 func TestUntrustedProblems(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("project/.holdfast/settings.json", `{"permissions": {"allow": ["Bash("]}}`)
 	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) {
 		t.Errorf("%v", err)
@@ -253,7 +253,7 @@ func TestUntrustedProblems(t *testing.T) {
 }
 
 func TestTrustList(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	trust := func() *settings.Trust {
 		list, err := settings.OpenTrust(p.path("home"))
 		if err != nil {
@@ -306,7 +306,7 @@ func TestBadTrustList(t *testing.T) {
 		{`{"folders": {}}`, 0o606, "chmod 600 "},
 		{`{"folders": {}}`, 0o660, "chmod 600 "},
 	} {
-		p := newPlace(t)
+		p := newTestHome(t)
 		p.write("project/.holdfast/settings.json", "{}")
 		p.write("home/trust.json", tt.text)
 		os.Chmod(p.path("home/trust.json"), tt.mode)

@@ -11,7 +11,7 @@ import (
 
 // A value is set in its place, and everything else stays.
 func TestSetText(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	file := p.path("home/settings.json")
 	set := func(text string, path ...string) (int, bool) {
 		t.Helper()

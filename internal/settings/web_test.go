@@ -8,7 +8,7 @@ import (
 )
 
 func TestWebFetch(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"webFetch": {"model": "anthropic/small"}}`)
 	if m := p.load().WebFetch.Model; m.Value != "anthropic/small" || m.Origin.Line != 1 {
 		t.Errorf("%+v", m)
@@ -29,7 +29,7 @@ func TestWebFetch(t *testing.T) {
 }
 
 func TestWebSearch(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"webSearch": {"engine": "brave", "keyEnv": "OUR_SEARCH_KEY", "url": "https://search.example.com/v1"}}`)
 	w := p.load().WebSearch
 	if w.Engine.Value != "brave" || w.KeyEnv.Value != "OUR_SEARCH_KEY" || w.URL.Value != "https://search.example.com/v1" || w.URL.Origin.Line != 1 {

@@ -91,7 +91,7 @@ func (c *Conn) handle(f *frame) error {
 	if p == nil {
 		return nil // a heartbeat, or from a later version
 	}
-	return p.take(f)
+	return p.handle(f)
 }
 
 func (c *Conn) greet(f *frame) error {
@@ -213,7 +213,7 @@ func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
 	c.process = nil // if the start fails, the connection can be used again
 	c.mu.Unlock()
 	p.lost(ErrNotStarted)
-	return nil, refusal(s.ID, f)
+	return nil, startError(s.ID, f)
 }
 
 // reserve creates the connection's one process.
@@ -260,8 +260,8 @@ const (
 	codeUsed    = "used"
 )
 
-// refusal converts the supervisor's start error.
-func refusal(id string, f *frame) error {
+// startError converts the supervisor's start error.
+func startError(id string, f *frame) error {
 	var kind error
 	switch f.Code {
 	case codeSpec, codeEnv:

@@ -53,7 +53,7 @@ func CheckEnv(env []string) error {
 		case strings.IndexByte(value, 0) >= 0:
 			return &EnvError{Name: name, Reason: "its value has a NUL byte"}
 		}
-		if why := blockedWhy(name); why != "" {
+		if why := whyBlocked(name); why != "" {
 			return &EnvError{Name: name, Reason: "not allowed: " + why}
 		}
 	}
@@ -71,7 +71,7 @@ func validName(name string) bool {
 	return name != ""
 }
 
-func blockedWhy(name string) string {
+func whyBlocked(name string) string {
 	for _, group := range blocked {
 		if slices.ContainsFunc(group.names, func(n string) bool {
 			start, family := strings.CutSuffix(n, "*")
@@ -83,8 +83,8 @@ func blockedWhy(name string) string {
 	return ""
 }
 
-// merge combines layers of variables. If a name occurs several times, its last value is used.
-func merge(layers ...[]string) []string {
+// mergeEnv combines layers of variables. If a name occurs several times, its last value is used.
+func mergeEnv(layers ...[]string) []string {
 	at := map[string]int{}
 	var out []string
 	for _, entry := range slices.Concat(layers...) {

@@ -23,10 +23,10 @@ type forwarder struct {
 	gone  sync.WaitGroup
 }
 
-// raise starts to listen if it does not yet. It must run before any process is started, because a
+// ensureListening starts to listen if it does not yet. It must run before any process is started, because a
 // process could otherwise listen on the address first. It reports whether the host's proxy exists
 // too.
-func (f *forwarder) raise() bool {
+func (f *forwarder) ensureListening() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.from == "-" {

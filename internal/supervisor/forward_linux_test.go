@@ -29,7 +29,7 @@ func TestRelayLimit(t *testing.T) {
 	}()
 	f := &forwarder{from: "127.0.0.1:0", to: socket}
 	defer f.close()
-	if !f.raise() {
+	if !f.ensureListening() {
 		t.Fatal("it does not listen")
 	}
 	open := func() (net.Conn, error) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// started starts a process whose supervisor is played by the test: said is sent right after the start, and
+// started starts a process whose supervisor is played by the test: frames are sent right after the start, and
 // what the host sends is read and discarded.
 func started(t *testing.T, frames string, channel bool) (*Process, io.WriteCloser) {
 	t.Helper()
@@ -54,7 +54,7 @@ func TestChannelClosedWithDataInTransit(t *testing.T) {
 func TestKillUnconfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, inside := started(t, "", true)
-		stop := beats(inside)
+		stop := sendHeartbeats(inside)
 		began := time.Now()
 		if err := p.Kill(t.Context()); !errors.Is(err, ErrLost) || time.Since(began) != Grace+killTime {
 			t.Errorf("%v after %v", err, time.Since(began))
@@ -77,7 +77,7 @@ func TestStartUnanswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { _, _ = io.Copy(io.Discard, inside) }()
-		stop := beats(inside)
+		stop := sendHeartbeats(inside)
 		began := time.Now()
 		if _, err := c.Start(t.Context(), Spec{ID: "a", Args: []string{"a"}, Dir: "/"}); !errors.Is(err, ErrLost) || time.Since(began) != startTime {
 			t.Errorf("%v after %v", err, time.Since(began))
@@ -88,8 +88,8 @@ func TestStartUnanswered(t *testing.T) {
 	})
 }
 
-// beats sends heartbeats as a supervisor.
-func beats(inside io.Writer) (stop func()) {
+// sendHeartbeats sends heartbeats as a supervisor.
+func sendHeartbeats(inside io.Writer) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		for {
@@ -147,7 +147,7 @@ func TestSupervisorTexts(t *testing.T) {
 		t.Errorf("%d, %d bytes", len(h.Version), len(h.Unconfined))
 	}
 	_ = c.Close()
-	if err := refusal("a", &frame{Code: codeStart, Error: long}); !errors.Is(err, ErrNotStarted) || len(err.Error()) > 2*maxText {
+	if err := startError("a", &frame{Code: codeStart, Error: long}); !errors.Is(err, ErrNotStarted) || len(err.Error()) > 2*maxText {
 		t.Errorf("%d bytes", len(err.Error()))
 	}
 }

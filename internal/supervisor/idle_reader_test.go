@@ -24,7 +24,7 @@ func slowly(to io.WriteCloser, from io.Reader) {
 	}
 }
 
-func dead(l *link) bool {
+func isDead(l *link) bool {
 	select {
 	case <-l.dead:
 		return true
@@ -59,7 +59,7 @@ func TestSlowConnection(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Hour)
-				if dead(near) || dead(far) {
+				if isDead(near) || isDead(far) {
 					t.Errorf("%v; %v", near.err, far.err)
 				}
 				near.close()
@@ -91,7 +91,7 @@ func TestBusy(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if !did.Load() || dead(host) || dead(inside) {
+		if !did.Load() || isDead(host) || isDead(inside) {
 			t.Errorf("%v; %v", host.err, inside.err)
 		}
 		host.close()

@@ -54,7 +54,7 @@ func TestKill(t *testing.T) {
 	if !alive(stays) || !alive(other.Pid()) {
 		t.Error("another one's process was killed")
 	}
-	if left := below(t, h.cmd.Process.Pid); left != 4 { // reaper, shell and two sleeps
+	if left := countBelow(t, h.cmd.Process.Pid); left != 4 { // reaper, shell and two sleeps
 		t.Errorf("%d processes are left", left)
 	}
 }
@@ -115,7 +115,7 @@ func TestLostConnection(t *testing.T) {
 		}
 		wait(t, name+" has ended", func() bool { return !alive(hidden) && !alive(p.Pid()) })
 	}
-	wait(t, "nothing is left", func() bool { return below(t, h.cmd.Process.Pid) == 0 })
+	wait(t, "nothing is left", func() bool { return countBelow(t, h.cmd.Process.Pid) == 0 })
 }
 
 // A host that dies sends nothing.

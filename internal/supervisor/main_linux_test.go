@@ -59,13 +59,13 @@ type supervisorEnv struct {
 	log    *bytes.Buffer
 }
 
-// newHouse starts a supervisor in a separate process. It ends with the test, together with all its processes.
+// newSupervisor starts a supervisor in a separate process. It ends with the test, together with all its processes.
 func newSupervisor(t testing.TB, env ...string) *supervisorEnv {
 	t.Helper()
 	return newSupervisorIn(t, t.TempDir(), exec.Command(os.Args[0], "test-serve"), env...)
 }
 
-// newHouseOfNobody starts one without rights, as in a container: root's processes may read files of others
+// newUnprivilegedSupervisor starts one without rights, as in a container: root's processes may read files of others
 // that Landlock would deny.
 func newUnprivilegedSupervisor(t testing.TB) *supervisorEnv {
 	t.Helper()
@@ -223,8 +223,8 @@ func alive(pid int) bool {
 	return len(f) > 0 && string(f[0]) != "Z" && string(f[0]) != "X"
 }
 
-// below counts the descendants of a process.
-func below(t testing.TB, pid int) int {
+// countBelow counts the descendants of a process.
+func countBelow(t testing.TB, pid int) int {
 	t.Helper()
 	return len(reaper.Tree(pid, nil))
 }
@@ -240,7 +240,7 @@ func parentOf(t testing.TB, pid int) int {
 	return n
 }
 
-// newHouseAt starts another supervisor on the same socket.
+// newSupervisorAt starts another supervisor on the same socket.
 func newSupervisorAt(t testing.TB, h *supervisorEnv) *exec.Cmd {
 	t.Helper()
 	before, err := os.Lstat(h.socket)

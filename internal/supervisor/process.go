@@ -44,8 +44,8 @@ func newProcess(c *Conn, s Spec) *Process {
 	return p
 }
 
-// take handles a frame for the process.
-func (p *Process) take(f *frame) error {
+// handle handles a frame for the process.
+func (p *Process) handle(f *frame) error {
 	switch f.Type {
 	case typeData:
 		return p.data(f)

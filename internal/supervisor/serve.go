@@ -21,7 +21,7 @@ type ServeOptions struct {
 	noLandlock bool
 }
 
-func (o ServeOptions) filled(getenv func(string) string) ServeOptions {
+func (o ServeOptions) withDefaults(getenv func(string) string) ServeOptions {
 	fill := func(s *string, values ...string) {
 		for _, v := range values {
 			if *s == "" {

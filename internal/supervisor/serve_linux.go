@@ -43,7 +43,7 @@ type server struct {
 // process that the engine started in the container (see [Attach]).
 func Serve(ctx context.Context, o ServeOptions) error {
 	s := &server{
-		o: o.filled(os.Getenv), tasks: map[string]*task{}, conns: map[*link]bool{}, reapers: map[int]bool{}, oom: openMeter(),
+		o: o.withDefaults(os.Getenv), tasks: map[string]*task{}, conns: map[*link]bool{}, reapers: map[int]bool{}, oom: openMeter(),
 	}
 	lowerOOMScore()
 	if err := errors.Join(
@@ -60,7 +60,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		s.domain = domain{why: "switched off"}
 	}
 	s.egress = &forwarder{from: s.o.Proxy, to: s.o.Egress}
-	s.egress.raise()
+	s.egress.ensureListening()
 	var conns sync.WaitGroup
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -186,7 +186,7 @@ func (s *server) health() Health {
 	return Health{
 		Version: version.Current().Version, Protocol: Protocol, Pid: os.Getpid(), UID: os.Getuid(),
 		Confined: s.domain.files, SignalsConfined: s.domain.signals, Unconfined: s.domain.why,
-		Processes: len(s.tasks), OOMKills: s.oom.count(), Proxy: s.egress.raise(),
+		Processes: len(s.tasks), OOMKills: s.oom.count(), Proxy: s.egress.ensureListening(),
 	}
 }
 

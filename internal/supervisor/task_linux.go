@@ -107,7 +107,7 @@ func (t *task) launch() error {
 		return errors.Join(fmt.Errorf("start a reaper: %w", err), local.Close())
 	}
 	o := &reaper.Order{
-		Args: t.order.Args, Env: merge(t.server.o.environ(t.order.Terminal != nil, t.server.egress.raise()), t.order.Env),
+		Args: t.order.Args, Env: mergeEnv(t.server.o.environ(t.order.Terminal != nil, t.server.egress.ensureListening()), t.order.Env),
 		Dir: t.order.Dir, Channel: t.order.Channel, Confined: t.server.domain.files, Terminal: t.order.Terminal != nil,
 		Adj: oomScore, Grace: int(t.order.GraceMS),
 	}

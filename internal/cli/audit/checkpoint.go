@@ -30,7 +30,7 @@ func (c *checkpointCmd) Run(_ context.Context, p *command.Program) error {
 // dir is the folder of the selected audit trail.
 func (c *checkpointCmd) dir(p *command.Program) (string, error) {
 	if !c.Access {
-		return stores.Recorded(p.Environment(), c.Store, true)
+		return stores.ExistingTrailDir(p.Environment(), c.Store, true)
 	}
 	_, dir, done, err := stores.OpenAccess(p.Environment())
 	if err == nil {

@@ -24,7 +24,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Access {
 		return c.access(ctx, p, o)
 	}
-	if _, err := stores.Recorded(p.Environment(), c.Store, false); err != nil {
+	if _, err := stores.ExistingTrailDir(p.Environment(), c.Store, false); err != nil {
 		return err
 	}
 	sessions, closeStore, err := p.OpenStore(ctx, c.Store)

@@ -40,7 +40,7 @@ const NotTrusted = saverule.NotTrusted
 // WriteSetting adds an entry to a list in the settings of a layer (layernames.Local, Project or
 // User) for runs in folder, or in the current folder if folder is "".
 func (p *Program) WriteSetting(folder, layer string, list []string, text string) (Written, error) {
-	return saverule.Text(p.Environment(), saverule.Target{Folder: folder}, layer, list, text)
+	return saverule.AddText(p.Environment(), saverule.Target{Folder: folder}, layer, list, text)
 }
 
 // PathEntry is [saverule.PathEntry] for a run on this machine.

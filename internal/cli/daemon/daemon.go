@@ -68,7 +68,7 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 		return nil, err
 	}
 	if c.StoreWait == nil {
-		d, err := stores.Wait(p.Environment(), s.StoreWait)
+		d, err := stores.WaitTime(p.Environment(), s.StoreWait)
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// NoSandbox returns the error of a run whose sandbox could not be opened.
-func NoSandbox(err error) error {
+// NoSandboxError returns the error of a run whose sandbox could not be opened.
+func NoSandboxError(err error) error {
 	hint := outcome.Hint(err)
 	if _, ok := errors.AsType[*sandbox.Error](err); !ok || hint == "" || errors.Is(err, kernel.ErrUnsupported) {
 		hint = "run holdfast doctor to see what is missing; --no-sandbox runs commands without it"

@@ -32,11 +32,11 @@ import (
 // Their /tmp is separate from that of the agent's commands, which could otherwise plant files for
 // hooks to read.
 type Hooks struct {
-	Registry *hook.Registry       // nil if there are no hooks
-	temp     string               // the temporary folder; "" if there are no command or HTTP hooks
-	scratch  *diskfile.ScratchDir // temp
-	EnvFile  string               // the file in which hooks write variables for commands; "" if no hook can do so
-	mirror   *hookTranscript
+	Registry   *hook.Registry       // nil if there are no hooks
+	temp       string               // the temporary folder; "" if there are no command or HTTP hooks
+	scratch    *diskfile.ScratchDir // temp
+	EnvFile    string               // the file in which hooks write variables for commands; "" if no hook can do so
+	transcript *hookTranscript
 
 	sandboxes []*sandbox.Sandbox
 	runners   []*hook.Commands
@@ -72,8 +72,8 @@ func Open(need *Options) (h *Hooks, err error) {
 	if err != nil {
 		return h, fmt.Errorf("transcript for hooks: %w", err)
 	}
-	h.mirror = &hookTranscript{mirror: m}
-	if err = h.variables(list); err != nil {
+	h.transcript = &hookTranscript{mirror: m}
+	if err = h.createEnvFile(list); err != nil {
 		return h, err
 	}
 	o := need.Settings.HookOptions()
@@ -93,8 +93,8 @@ func Open(need *Options) (h *Hooks, err error) {
 
 // SetSnapshot sets the function that returns the transcript for hooks.
 func (h *Hooks) SetSnapshot(snapshot func() agent.Snapshot) {
-	if h.mirror != nil {
-		h.mirror.snapshot = snapshot
+	if h.transcript != nil {
+		h.transcript.snapshot = snapshot
 	}
 }
 
@@ -102,16 +102,16 @@ func (h *Hooks) SetSnapshot(snapshot func() agent.Snapshot) {
 // function, to the agent.
 func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
 	o.Hooks.Registry = h.Registry
-	if h.mirror == nil {
+	if h.transcript == nil {
 		return func(*agent.Agent) {}
 	}
-	o.Hooks.TranscriptPath = h.mirror.mirror.Path()
-	o.TranscriptObservers = append(o.TranscriptObservers, h.mirror)
+	o.Hooks.TranscriptPath = h.transcript.mirror.Path()
+	o.TranscriptObservers = append(o.TranscriptObservers, h.transcript)
 	return func(a *agent.Agent) { h.SetSnapshot(a.Snapshot) }
 }
 
-// variables creates the file in which hooks write variables, if any hook can set variables.
-func (h *Hooks) variables(list []hook.Definition) error {
+// createEnvFile creates the file in which hooks write variables, if any hook can set variables.
+func (h *Hooks) createEnvFile(list []hook.Definition) error {
 	if !slices.ContainsFunc(list, func(d hook.Definition) bool {
 		return d.Event.SetsVariables() && d.Type() == "command"
 	}) {
@@ -132,7 +132,7 @@ func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, erro
 	for _, v := range s.HookURLs {
 		o.URLs = append(o.URLs, v.Value)
 	}
-	if s.HookEnvBound {
+	if s.HookEnvLimited {
 		o.EnvVars = []string{}
 		for _, v := range s.HookEnv {
 			o.EnvVars = append(o.EnvVars, v.Value)
@@ -142,7 +142,7 @@ func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, erro
 	if err != nil {
 		return nil, err
 	}
-	r := &hookRunner{sandboxed: free, unsandboxed: free, temp: h.temp, inside: h.temp, mirror: h.mirror}
+	r := &hookRunner{sandboxed: free, unsandboxed: free, temp: h.temp, inside: h.temp, transcript: h.transcript}
 	if need.NoSandbox || !slices.ContainsFunc(list, needsSandbox) {
 		return s.PinHooks(r), nil
 	}
@@ -205,7 +205,7 @@ func (h *Hooks) sandboxFor(need *Options, write bool) (*sandbox.Sandbox, error) 
 		Quarantine: string(quarantine.Open(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
-		return nil, env.NoSandbox(err)
+		return nil, env.NoSandboxError(err)
 	}
 	h.sandboxes = append(h.sandboxes, box)
 	return box, nil
@@ -232,8 +232,8 @@ func (h *Hooks) Close() {
 	for _, box := range h.sandboxes {
 		_ = box.Close()
 	}
-	if h.mirror != nil {
-		_ = h.mirror.mirror.Close()
+	if h.transcript != nil {
+		_ = h.transcript.mirror.Close()
 	}
 	if h.scratch != nil {
 		_ = h.scratch.Close()
@@ -244,7 +244,7 @@ func (h *Hooks) Close() {
 type hookRunner struct {
 	sandboxed, unsandboxed *hook.Commands // one of them is nil if there is no sandbox
 	temp, inside           string
-	mirror                 *hookTranscript
+	transcript             *hookTranscript
 }
 
 // Close ends detached commands.
@@ -257,7 +257,7 @@ func (r *hookRunner) Close() error {
 
 // Run implements [hook.Runner].
 func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.RunResult, error) {
-	if err := r.mirror.ready(); err != nil {
+	if err := r.transcript.ready(); err != nil {
 		return hook.RunResult{}, err
 	}
 	if !needsSandbox(*d) || r.sandboxed == r.unsandboxed {

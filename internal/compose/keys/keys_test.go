@@ -66,7 +66,7 @@ func TestFile(t *testing.T) {
 }
 
 // Programs that keep keys at the same time lose none.
-func TestKeepAtOnce(t *testing.T) {
+func TestConcurrentStore(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	getenv := func(string) string { return "" }
 	var all sync.WaitGroup

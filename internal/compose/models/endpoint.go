@@ -48,7 +48,7 @@ func resolve(ctx context.Context, e *env.Env, where, provider, baseURL string, r
 	at := &Endpoint{Provider: provider, KeySource: "none"}
 	official, api := configured.Address(provider)
 	if official == "" {
-		return nil, unknown(where, provider, configured)
+		return nil, unknownProvider(where, provider, configured)
 	}
 	known, _ := providers.Lookup(provider)
 	at.API, at.BaseURL = api, official

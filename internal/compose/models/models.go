@@ -52,7 +52,7 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 	where, name := "--model", c.Model
 	if name == "" {
 		if name = Default(e, rules); name == "" {
-			return nil, ErrNoModel("no model is configured")
+			return nil, NoModelError("no model is configured")
 		}
 		if where = "HOLDFAST_MODEL"; e.Lookup(where) == "" {
 			where = settings.OriginText(rules.Models.Model.Origin)
@@ -73,8 +73,8 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 	return m, err
 }
 
-// ErrNoModel returns the error of an operation that requires a model when none is configured.
-func ErrNoModel(message string) error {
+// NoModelError returns the error of an operation that requires a model when none is configured.
+func NoModelError(message string) error {
 	return outcome.Invalid(message, `run holdfast init to configure one for all runs, or use --model anthropic/claude-sonnet-4-6 or HOLDFAST_MODEL for this run; holdfast demo needs no model`)
 }
 
@@ -145,8 +145,8 @@ func scriptedModel(e *env.Env, path string, configured *settings.Models) (model.
 	}})
 }
 
-// unknown returns the error for an unknown provider.
-func unknown(where, kind string, configured *settings.Models) error {
+// unknownProvider returns the error for an unknown provider.
+func unknownProvider(where, kind string, configured *settings.Models) error {
 	return outcome.Invalid(fmt.Sprintf("%s: unknown provider %q", where, kind),
 		"the providers are "+strings.Join(configured.ProviderNames(), ", ")+" and scripted; add any other server with OpenAI's API to the settings: "+
 			fmt.Sprintf(`{"providers": {%q: {"baseURL": "https://HOST/v1"}}}`, cmp.Or(kind, "NAME")))

@@ -19,7 +19,7 @@ import (
 // Plan describes what is written into the settings when an answer is saved.
 type Plan struct {
 	env    *env.Env
-	place  Target
+	target Target
 	layer  string
 	effect policy.Effect
 	rule   string
@@ -31,7 +31,7 @@ type Plan struct {
 // exactly the request, it sets the scope to that rule. It writes nothing. The error says why
 // nothing can be saved.
 func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Plan, error) {
-	plan := &Plan{env: e, place: p, layer: a.SaveTo, effect: policy.Allow}
+	plan := &Plan{env: e, target: p, layer: a.SaveTo, effect: policy.Allow}
 	if !a.Decision.Allows() {
 		plan.effect = policy.Deny
 	}
@@ -79,7 +79,7 @@ func notSavable(q *approval.Request, p Target, layer string) string {
 // Write saves the answer.
 func (p *Plan) Write() (*savedrule.Result, error) {
 	if p.tree != "" {
-		w, err := WritePath(p.env, p.place, p.layer, p.tree)
+		w, err := WritePath(p.env, p.target, p.layer, p.tree)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (p *Plan) Write() (*savedrule.Result, error) {
 	if len(p.hosts) > 0 {
 		return p.writeHosts()
 	}
-	k, err := WriteRule(p.env, p.place, p.layer, p.effect, p.rule)
+	k, err := WriteRule(p.env, p.target, p.layer, p.effect, p.rule)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (p *Plan) Write() (*savedrule.Result, error) {
 func (p *Plan) writeHosts() (*savedrule.Result, error) {
 	var w Result
 	for i, host := range p.hosts {
-		one, err := Text(p.env, p.place, p.layer, settings.AllowedDomains, host)
+		one, err := AddText(p.env, p.target, p.layer, settings.AllowedDomains, host)
 		if err != nil {
 			return nil, err
 		}

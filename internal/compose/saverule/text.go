@@ -30,8 +30,8 @@ type Result struct {
 // NotTrusted is the reason why a saved setting is not applied.
 const NotTrusted = "saved, but not applied yet: the settings of this folder are not trusted; review them, then: holdfast trust"
 
-// Text adds a text to a list in the settings of a layer (one of [Layers]), for runs in the target.
-func Text(e *env.Env, p Target, layer string, list []string, text string) (Result, error) {
+// AddText adds a text to a list in the settings of a layer (one of [Layers]), for runs in the target.
+func AddText(e *env.Env, p Target, layer string, list []string, text string) (Result, error) {
 	w := Result{Layer: layer}
 	home, err := e.Home()
 	if err != nil {
@@ -95,7 +95,7 @@ type Rule struct {
 
 // WriteRule saves a rule in the settings of a layer, for runs in the target.
 func WriteRule(e *env.Env, p Target, layer string, effect policy.Effect, rule string) (*Rule, error) {
-	w, err := Text(e, p, layer, settings.RuleList(effect), rule)
+	w, err := AddText(e, p, layer, settings.RuleList(effect), rule)
 	w.Counts = w.Counts || effect != policy.Allow // deny and ask rules need no trust
 	return &Rule{rule, []policy.Effect{effect}, w}, err
 }
@@ -122,7 +122,7 @@ func (k *Rule) String() string {
 
 // WritePath saves a path that sandboxed commands may write.
 func WritePath(e *env.Env, p Target, layer, tree string) (Result, error) {
-	return Text(e, p, layer, settings.WritePaths, PathEntry(e, p, tree))
+	return AddText(e, p, layer, settings.WritePaths, PathEntry(e, p, tree))
 }
 
 // PathEntry returns a path in the form that settings contain. A path below the home folder becomes

@@ -31,10 +31,10 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies,
 	}
 	list := []session.ExternalCopies{
 		&outputs.Eraser{Dir: filepath.Join(home, "output"), Store: ref.Name, Sealer: sealer(ref, store)},
-		&exportHolder{filepath.Join(home, "exports"), ref.Name},
+		&exportCopies{filepath.Join(home, "exports"), ref.Name},
 	}
 	for _, path := range []string{path + ".db", path + "-opened.db"} {
-		list = append(list, &indexHolder{path, store})
+		list = append(list, &indexCopies{path, store})
 	}
 	return list, nil
 }
@@ -48,28 +48,28 @@ func sealer(ref Ref, store session.Store) outputs.Sealer {
 	return s
 }
 
-// indexHolder removes sessions from an index of this home folder. The next search reads them again.
-type indexHolder struct {
+// indexCopies removes sessions from an index of this home folder. The next search reads them again.
+type indexCopies struct {
 	path  string
 	store session.Store
 }
 
 // Find implements [session.ExternalCopies].
-func (h *indexHolder) Find(_ context.Context, e *session.Erasing) ([]session.ExternalCopy, error) {
-	if !h.there() || !e.Changed {
+func (h *indexCopies) Find(_ context.Context, e *session.Erasing) ([]session.ExternalCopy, error) {
+	if !h.exists() || !e.Changed {
 		return nil, nil
 	}
 	return []session.ExternalCopy{{Session: e.Session, Kind: "index", Path: h.path}}, nil
 }
 
 // Erase implements [session.ExternalCopies].
-func (h *indexHolder) Erase(ctx context.Context, e *session.Erasing) error {
+func (h *indexCopies) Erase(ctx context.Context, e *session.Erasing) error {
 	return h.Forget(ctx, e.Session, nil)
 }
 
 // Forget implements [session.ExternalCopies].
-func (h *indexHolder) Forget(ctx context.Context, id string, _ iter.Seq2[session.Record, error]) error {
-	if !h.there() {
+func (h *indexCopies) Forget(ctx context.Context, id string, _ iter.Seq2[session.Record, error]) error {
+	if !h.exists() {
 		return nil
 	}
 	x, err := search.Open(ctx, h.path, h.store)
@@ -79,7 +79,7 @@ func (h *indexHolder) Forget(ctx context.Context, id string, _ iter.Seq2[session
 	return errors.Join(x.Forget(ctx, id), x.Close())
 }
 
-func (h *indexHolder) there() bool {
+func (h *indexCopies) exists() bool {
 	_, err := os.Stat(h.path)
 	return !errors.Is(err, fs.ErrNotExist)
 }

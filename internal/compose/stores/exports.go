@@ -29,8 +29,8 @@ type exportNote struct {
 	name string // the file name of the note
 }
 
-// exportHolder erases exports. It implements [session.ExternalCopies].
-type exportHolder struct{ dir, store string }
+// exportCopies erases exports. It implements [session.ExternalCopies].
+type exportCopies struct{ dir, store string }
 
 // NoteExport records the path of an export, so that erasing finds it, before the export is created.
 // sum is the SHA-256 of the file in hexadecimal.
@@ -43,7 +43,7 @@ func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions
 	if err != nil {
 		return nil //nolint:nilerr // without a home folder there is no place for the note
 	}
-	h := &exportHolder{filepath.Join(home, "exports"), ref.Name}
+	h := &exportCopies{filepath.Join(home, "exports"), ref.Name}
 	n := exportNote{Store: h.store, File: path, SHA256: sum, Evidence: evidence}
 	for _, m := range of {
 		n.Sessions = append(n.Sessions, m.ID)
@@ -62,7 +62,7 @@ func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions
 }
 
 // add writes a note and replaces earlier ones of the same file.
-func (h *exportHolder) add(n exportNote) error {
+func (h *exportCopies) add(n exportNote) error {
 	before, err := h.notes("")
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (h *exportHolder) add(n exportNote) error {
 	return errors.Join(errs...)
 }
 
-func (h *exportHolder) drop(n exportNote) error {
+func (h *exportCopies) drop(n exportNote) error {
 	err := os.Remove(filepath.Join(h.dir, n.name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -96,7 +96,7 @@ func (h *exportHolder) drop(n exportNote) error {
 
 // notes returns the notes of a session, or all for "". An incomplete note was interrupted by a
 // crash before its export was created.
-func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
+func (h *exportCopies) notes(id string) (list []exportNote, _ error) {
 	entries, err := os.ReadDir(h.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -119,7 +119,7 @@ func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
 
 // affected lists the exports that contain the erased content. The result why has one entry for
 // each: the reason why the export cannot be erased, or "".
-func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []string, _ error) {
+func (h *exportCopies) affected(e *session.Erasing) (list []exportNote, why []string, _ error) {
 	if e.Mask == nil && !e.Changed {
 		return nil, nil, nil
 	}
@@ -152,7 +152,7 @@ func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []st
 }
 
 // Find implements [session.ExternalCopies].
-func (h *exportHolder) Find(_ context.Context, e *session.Erasing) (list []session.ExternalCopy, _ error) {
+func (h *exportCopies) Find(_ context.Context, e *session.Erasing) (list []session.ExternalCopy, _ error) {
 	found, why, err := h.affected(e)
 	for i, n := range found {
 		list = append(list, session.ExternalCopy{Session: e.Session, Kind: "export", Path: n.File, Stays: why[i]})
@@ -161,7 +161,7 @@ func (h *exportHolder) Find(_ context.Context, e *session.Erasing) (list []sessi
 }
 
 // Erase implements [session.ExternalCopies].
-func (h *exportHolder) Erase(_ context.Context, e *session.Erasing) error {
+func (h *exportCopies) Erase(_ context.Context, e *session.Erasing) error {
 	found, why, err := h.affected(e)
 	for i, n := range found {
 		if why[i] != "" {
@@ -179,7 +179,7 @@ func (h *exportHolder) Erase(_ context.Context, e *session.Erasing) error {
 
 // Forget implements [session.ExternalCopies]. Exports are meant to outlive their session, so only
 // the notes are deleted.
-func (h *exportHolder) Forget(_ context.Context, id string, _ iter.Seq2[session.Record, error]) error {
+func (h *exportCopies) Forget(_ context.Context, id string, _ iter.Seq2[session.Record, error]) error {
 	notes, err := h.notes(id)
 	for _, n := range notes {
 		if n.Sessions[0] == id && !n.Evidence {

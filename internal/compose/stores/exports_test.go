@@ -24,7 +24,7 @@ func TestExportsAreErased(t *testing.T) {
 	e := &session.Erasing{Session: "s", Mask: func(raw json.RawMessage) json.RawMessage {
 		return bytes.ReplaceAll(raw, quoted[1:len(quoted)-1], []byte("gone"))
 	}}
-	h := &exportHolder{filepath.Join(dir, "home", "exports"), "file:" + dir}
+	h := &exportCopies{filepath.Join(dir, "home", "exports"), "file:" + dir}
 	for name, text := range map[string]string{
 		"raw.txt": secret, "lines.jsonl": `{"n":1}` + "\n" + `{"text":` + string(quoted) + "}\n", "page.html": "<p>a &#34;b&#34; &lt;c&gt;</p>",
 		"long.txt": strings.Repeat("some text\n", exportChunk/10-1) + secret, "document.json": "{\n \"a\": [1, {\"b\": " + string(quoted) + "}]\n}\n",

@@ -130,9 +130,9 @@ func mirrored(ctx context.Context, e *env.Env, ref Ref, store session.Store) (se
 	return m, nil
 }
 
-// Wait returns how long runs wait for an unavailable store: HOLDFAST_STORE_WAIT, else the daemon's
+// WaitTime returns how long runs wait for an unavailable store: HOLDFAST_STORE_WAIT, else the daemon's
 // setting, else five minutes.
-func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
+func WaitTime(e *env.Env, setting *time.Duration) (time.Duration, error) {
 	d := retry.DefaultTimeout
 	if setting != nil {
 		d = *setting
@@ -149,9 +149,9 @@ func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Patient returns the options with which a run in a terminal waits for its store and shows notices.
-func Patient(e *env.Env) (*retry.Options, error) {
-	d, err := Wait(e, nil)
+// WaitOptions returns the options with which a run in a terminal waits for its store and shows notices.
+func WaitOptions(e *env.Env) (*retry.Options, error) {
+	d, err := WaitTime(e, nil)
 	if err != nil {
 		return nil, err
 	}

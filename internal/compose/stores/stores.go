@@ -29,9 +29,9 @@ import (
 
 // Options configures [Open] and [Use].
 type Options struct {
-	WrapWitness func(session.AppendObserver) session.AppendObserver // wraps the trail's observer
-	Mirror      bool                                                // copy appends to HOLDFAST_MIRROR
-	Wait        *retry.Options                                      // how calls wait for an unavailable store; nil means that they do not wait
+	WrapObserver func(session.AppendObserver) session.AppendObserver // wraps the trail's observer
+	Mirror       bool                                                // copy appends to HOLDFAST_MIRROR
+	Wait         *retry.Options                                      // how calls wait for an unavailable store; nil means that they do not wait
 }
 
 // Store is an open store.
@@ -94,8 +94,8 @@ func wrapStore(ctx context.Context, e *env.Env, ref Ref, store session.Store, wi
 	if patient, ok := session.As[*retry.Store](store); ok {
 		o.AppendObserver = patient.WrapObserver(o.AppendObserver)
 	}
-	if with.WrapWitness != nil {
-		o.AppendObserver = with.WrapWitness(o.AppendObserver)
+	if with.WrapObserver != nil {
+		o.AppendObserver = with.WrapObserver(o.AppendObserver)
 	}
 	var err error
 	if with.Mirror {

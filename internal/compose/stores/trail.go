@@ -123,9 +123,9 @@ func safeName(s string) string {
 	return s[:min(len(s), 40)]
 }
 
-// Recorded returns the folder of a store's trail for reading; url is the value of a flag. It is an
+// ExistingTrailDir returns the folder of a store's trail for reading; url is the value of a flag. It is an
 // error if the store is in memory or has no trail yet.
-func Recorded(e *env.Env, url string, must bool) (string, error) {
+func ExistingTrailDir(e *env.Env, url string, must bool) (string, error) {
 	ref, err := Parse(e, url)
 	if err != nil {
 		return "", err

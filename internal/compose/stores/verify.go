@@ -14,7 +14,7 @@ import (
 // sessions and the log of logins and tokens. The error is session.ErrNotFound for a deleted
 // session, unless the trail still contains it.
 func Verify(ctx context.Context, e *env.Env, url string, s *session.Sessions, o *audit.VerifyOptions) (*audit.Report, error) {
-	dir, err := Recorded(e, url, false)
+	dir, err := ExistingTrailDir(e, url, false)
 	if err != nil {
 		return nil, err
 	}

@@ -42,11 +42,11 @@ func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 	case b.contained:
 		return nil, nil
 	case b.sub:
-		return b.crew.tasksOf(b)
+		return b.workers.tasksOf(b)
 	}
 	c := &workers{box: b}
 	c.team = team.New(&team.Options{Tasks: func() *tasks.List { return c.tasks }})
-	c.tasks = tasks.Open(nil, "", &tasks.Options{FindSession: c.where, Created: c.created, Completed: c.completed, Changed: c.changed})
+	c.tasks = tasks.Open(nil, "", &tasks.Options{FindSession: c.taskListSession, Created: c.created, Completed: c.completed, Changed: c.notifyTeam})
 	set, err := b.definitions()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.subagentServers, c.problems, b.crew = set.Servers, set.Problems, c
+	c.subagentServers, c.problems, b.workers = set.Servers, set.Problems, c
 	teamTools, err := c.team.Tools()
 	if err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 
 // Subagents returns the sub-agent option of the run's agent.
 func (b *Toolbox) Subagents() *agent.Subagents {
-	if b.crew == nil {
+	if b.workers == nil {
 		return nil
 	}
-	return b.crew.subagents
+	return b.workers.subagents
 }
 
 // tasksOf returns the tools of the task list: TodoWrite if the requested tools include it but not
@@ -86,13 +86,13 @@ func (c *workers) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 		requested = b.only
 	}
 	if slices.Contains(requested, "TodoWrite") && !slices.Contains(requested, "TaskCreate") {
-		t, err := c.tasks.TodoTool(b.actor)
+		t, err := c.tasks.TodoTool(b.teammate)
 		return []tool.Tool{t}, err
 	}
-	if b.sub && b.actor == "" && !slices.ContainsFunc(requested, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
+	if b.sub && b.teammate == "" && !slices.ContainsFunc(requested, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
 		return nil, nil
 	}
-	return c.tasks.Tools(b.actor)
+	return c.tasks.Tools(b.teammate)
 }
 
 // setupSubagent creates the tools of one sub-agent.
@@ -148,7 +148,7 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	for _, sk := range list {
 		with.Instructions.Text = strings.TrimPrefix(with.Instructions.Text+"\n\n"+sk.Text(""), "\n\n")
 	}
-	if err := b.remember(d, with); err != nil {
+	if err := b.addMemory(d, with); err != nil {
 		return err
 	}
 	begin := func(context.Context) (string, string, error) { return "", "", nil }
@@ -161,7 +161,7 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	}
 	with.EnterDir = func(ctx context.Context) (string, string, error) {
 		for _, sk := range list {
-			if err := readable(ctx, agent.FromContext(ctx), sk); err != nil {
+			if err := allowReading(ctx, agent.FromContext(ctx), sk); err != nil {
 				return "", "", err
 			}
 		}
@@ -177,8 +177,8 @@ func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 	for _, name := range names {
 		var sk *skills.Skill
 		ok := false
-		if b.found != nil {
-			sk, ok = b.found.Set.Find(name)
+		if b.skillSet != nil {
+			sk, ok = b.skillSet.Set.Find(name)
 		}
 		if !ok {
 			return nil, fmt.Errorf("unknown or untrusted skill %.80q; hint: run holdfast skills list", name)
@@ -203,7 +203,7 @@ func (c *workers) smallModel() string {
 // provider, or an alias. The alias haiku is the small model of the settings. Any other alias is a
 // model of Anthropic if the run's provider is Anthropic, else the run's model.
 func (c *workers) model(name string) (model.Model, error) {
-	of, err := c.box.host.agent()
+	of, err := c.box.agentHandle.agent()
 	if err != nil {
 		return nil, err
 	}
@@ -233,10 +233,10 @@ func (c *workers) model(name string) (model.Model, error) {
 	return models.New(context.Background(), c.box.env, "model", name, base, c.box.settings)
 }
 
-// where returns the session with the task list: the session of the run's agent or, if that is not
+// taskListSession returns the session with the task list: the session of the run's agent or, if that is not
 // stored, a session in memory.
-func (c *workers) where(ctx context.Context) (*session.Sessions, string, error) {
-	a, err := c.box.host.agent()
+func (c *workers) taskListSession(ctx context.Context) (*session.Sessions, string, error) {
+	a, err := c.box.agentHandle.agent()
 	if err != nil {
 		return nil, "", err
 	}
@@ -252,20 +252,20 @@ func (c *workers) where(ctx context.Context) (*session.Sessions, string, error) 
 }
 
 func (c *workers) created(ctx context.Context, t tasks.Task, by string) error {
-	return c.ask(ctx, hook.TaskCreated, t, by)
+	return c.runTaskHooks(ctx, hook.TaskCreated, t, by)
 }
 
 func (c *workers) completed(ctx context.Context, t tasks.Task, by string) error {
-	return c.ask(ctx, hook.TaskCompleted, t, by)
+	return c.runTaskHooks(ctx, hook.TaskCompleted, t, by)
 }
 
-// ask runs hooks for an event of a task.
-func (c *workers) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
+// runTaskHooks runs hooks for an event of a task.
+func (c *workers) runTaskHooks(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
 	in := hook.Input{Event: e, Task: hook.Task{ID: t.ID, Subject: t.Subject, Description: t.Description}}
 	if by != "" {
 		in.Task.Teammate, in.Task.Team = by, c.team.Name()
 	}
-	out, err := c.box.host.fire(ctx, in)
+	out, err := c.box.agentHandle.fire(ctx, in)
 	switch {
 	case err != nil:
 		return err
@@ -280,15 +280,15 @@ type Offered struct{ Agents, Skills, Commands []string }
 
 // Offered lists by name what the run offers in addition to tools.
 func (b *Toolbox) Offered() (o Offered) {
-	if b.crew != nil {
-		for _, d := range b.crew.subagents.Definitions() {
+	if b.workers != nil {
+		for _, d := range b.workers.subagents.Definitions() {
 			o.Agents = append(o.Agents, d.Name)
 		}
 	}
-	if b.found == nil {
+	if b.skillSet == nil {
 		return o
 	}
-	for _, sk := range b.found.Set.Skills {
+	for _, sk := range b.skillSet.Set.Skills {
 		if !sk.Command {
 			o.Skills = append(o.Skills, sk.Name)
 		}
@@ -299,9 +299,9 @@ func (b *Toolbox) Offered() (o Offered) {
 	return o
 }
 
-// changed notifies teammates about tasks that are ready. A failed notification is repeated when the
+// notifyTeam notifies teammates about tasks that are ready. A failed notification is repeated when the
 // session is resumed.
-func (c *workers) changed(ctx context.Context) {
+func (c *workers) notifyTeam(ctx context.Context) {
 	_ = c.team.NotifyUnblocked(context.WithoutCancel(ctx))
 }
 

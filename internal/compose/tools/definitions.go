@@ -22,7 +22,7 @@ func Definitions(e *env.Env, s *settings.Settings, flag string) (*agentdef.Set, 
 		return nil, err
 	}
 	set := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: e.UserHome(), JSON: flag})
-	return set, s.JudgeServers(set.Servers)
+	return set, s.SetServerStatus(set.Servers)
 }
 
 // serverProblems reports MCP servers that sub-agents must do without.

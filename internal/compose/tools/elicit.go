@@ -33,7 +33,7 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		r.Resource = "visit " + e.URL
 		err = e.Call.Ask(ctx, r)
 	case secret >= 0 && b.Form == nil:
-		if a, err := b.host.agent(); err == nil {
+		if a, err := b.agentHandle.agent(); err == nil {
 			a.Notice(fmt.Sprintf("the MCP server %s asks for %s, which looks like a secret; secrets can only be entered at the terminal of a run without the daemon, so the request was cancelled", e.Server, e.Fields[secret].Name))
 		}
 		return cancel, errNoForm

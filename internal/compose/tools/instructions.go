@@ -42,7 +42,7 @@ func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []stri
 	}
 	o := instructions.Options{
 		Cwd: cwd, Root: root, Folders: folders, Home: home, User: e.UserHome(), Managed: filepath.Dir(managed),
-		Mode: instructions.Mode(s.Texts.Mode.Value), Denied: unreadable(perms), Trusted: trust.Folder,
+		Mode: instructions.Mode(s.Texts.Mode.Value), Denied: whyUnreadable(perms), Trusted: trust.Folder,
 	}
 	if none {
 		o.Mode = instructions.None
@@ -53,9 +53,9 @@ func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []stri
 	return instructions.Load(&o)
 }
 
-// unreadable returns a function that returns the reason why a rule or a limit prevents the model
+// whyUnreadable returns a function that returns the reason why a rule or a limit prevents the model
 // from reading a file; "" if none does.
-func unreadable(c *policy.Config) func(path string) string {
+func whyUnreadable(c *policy.Config) func(path string) string {
 	return func(path string) string {
 		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: path, ReadOnly: true}
 		for _, l := range c.Limits {
@@ -70,8 +70,8 @@ func unreadable(c *policy.Config) func(path string) string {
 	}
 }
 
-// instruct reads the instruction files for a toolbox.
-func (b *Toolbox) instruct(cwd string) error {
+// loadInstructions reads the instruction files for a toolbox.
+func (b *Toolbox) loadInstructions(cwd string) error {
 	if b.env == nil || b.settings == nil || b.spec == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (r instructionReader) Run(ctx context.Context, call *tool.Call) (tool.Resul
 		return out, nil
 	}
 	for _, f := range files {
-		if _, err := r.b.host.fire(ctx, loadedFile(f)); err != nil {
+		if _, err := r.b.agentHandle.fire(ctx, loadedFile(f)); err != nil {
 			return out, err
 		}
 	}

@@ -106,7 +106,7 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 			e.Warn("commands cannot write caches: %v", err)
 			cacheDir = ""
 		}
-		b.endPrune = caches.Pruning(home)
+		b.endPrune = caches.StartPruning(home)
 	}
 	checkers := o.Settings.Checkers()
 	if o.Hosts != nil {
@@ -123,7 +123,7 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 		Quarantine: string(quarantine.Open(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
-		return nil, env.NoSandbox(err)
+		return nil, env.NoSandboxError(err)
 	}
 	if o.Verbose {
 		for _, n := range box.Notices() {

@@ -44,7 +44,7 @@ func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	for _, t := range list {
 		names[t.Spec().Name] = true
 	}
-	for _, t := range b.servers.without(b.servers.client.ToolsForSubagent(ctx), b.only) {
+	for _, t := range b.servers.filter(b.servers.client.ToolsForSubagent(ctx), b.only) {
 		if !names[t.Spec().Name] {
 			list = append(list, t)
 		}
@@ -149,8 +149,8 @@ func (b *Toolbox) open(approved []*settings.MCPServer, with func(*mcp.Options)) 
 	var list []mcp.Server
 	for _, srv := range approved {
 		one := Server(b.settings, srv)
-		if b.fetches {
-			one.StartTimeout = fetchTime
+		if b.downloads {
+			one.StartTimeout = downloadTime
 		} else {
 			b.fromCache(srv, &one)
 		}
@@ -160,7 +160,7 @@ func (b *Toolbox) open(approved []*settings.MCPServer, with func(*mcp.Options)) 
 		}
 		if err != nil {
 			s.failed[srv.Name] = err
-			if !b.checks {
+			if !b.inspects {
 				b.env.Warn("%v", err)
 			}
 			continue
@@ -171,10 +171,10 @@ func (b *Toolbox) open(approved []*settings.MCPServer, with func(*mcp.Options)) 
 	if err != nil {
 		return nil, err
 	}
-	if b.checks {
+	if b.inspects {
 		o.Notice = nil
 	}
-	o.Sandbox, o.Dir, o.FireHook, o.Elicit = b.isolation.Sandbox(), b.settings.Project, b.host.fire, b.elicit
+	o.Sandbox, o.Dir, o.FireHook, o.Elicit = b.isolation.Sandbox(), b.settings.Project, b.agentHandle.fire, b.elicit
 	if b.isolation.Sandbox() != nil {
 		if hosts := b.isolation.Sandbox().Hosts(); len(hosts) > 0 {
 			rules, err := egress.Compile(hosts...)
@@ -227,10 +227,10 @@ func mcpOptions(e *env.Env, s *settings.Settings) (*mcp.Options, error) {
 // tools returns the servers' current tools, except those that the servers' definitions or the run
 // exclude.
 func (s *servers) tools(ctx context.Context, only []string) []tool.Tool {
-	return s.without(s.client.Tools(ctx), only)
+	return s.filter(s.client.Tools(ctx), only)
 }
 
-func (s *servers) without(list []tool.Tool, only []string) []tool.Tool {
+func (s *servers) filter(list []tool.Tool, only []string) []tool.Tool {
 	excluded := map[string]bool{}
 	for _, st := range s.client.Status() {
 		i := slices.IndexFunc(s.approved, func(srv *settings.MCPServer) bool { return srv.Name == st.Name })
@@ -256,13 +256,13 @@ func (b *Toolbox) withServerTools(list []tool.Tool) (*tool.Registry, error) {
 	return RemoveDenied(all, b.settings.Rules), nil
 }
 
-// follow updates the agent when the tools of a server change.
-func (b *Toolbox) follow(a *agent.Agent) {
+// followServers updates the agent when the tools of a server change.
+func (b *Toolbox) followServers(a *agent.Agent) {
 	if b.servers == nil {
 		return
 	}
 	b.servers.client.OnChange(func(list []tool.Tool) {
-		registry, err := b.withServerTools(b.servers.without(list, b.only))
+		registry, err := b.withServerTools(b.servers.filter(list, b.only))
 		if err != nil {
 			b.env.Warn("%v", err)
 			return
@@ -321,7 +321,7 @@ func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, h
 	if err != nil {
 		return nil, err
 	}
-	b := &Toolbox{env: e, settings: s, isolation: isolation, host: newHostAgent(), checks: true, fetches: hosts != nil}
+	b := &Toolbox{env: e, settings: s, isolation: isolation, agentHandle: newAgentHandle(), inspects: true, downloads: hosts != nil}
 	var opened *servers
 	if err = isolation.Ready(); err == nil {
 		opened, err = b.open(list, nil)

@@ -106,7 +106,7 @@ func makeMemory(root *os.Root, base string, parts []string, mode fs.FileMode) er
 			return errors.Join(fmt.Errorf("its memory: %s is a link or not a folder", filepath.Join(base, at)), err)
 		}
 		if part == "agent-memory-local" {
-			gitIgnore(root, filepath.Join(at, ".gitignore"))
+			writeGitIgnore(root, filepath.Join(at, ".gitignore"))
 		}
 	}
 	return nil
@@ -120,8 +120,8 @@ func (b *Toolbox) registerFiles(f *workdir.Folders) {
 	}
 }
 
-// gitIgnore excludes a folder from version control, unless a .gitignore exists.
-func gitIgnore(root *os.Root, ignore string) {
+// writeGitIgnore excludes a folder from version control, unless a .gitignore exists.
+func writeGitIgnore(root *os.Root, ignore string) {
 	f, err := root.OpenFile(ignore, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return // it exists
@@ -130,18 +130,18 @@ func gitIgnore(root *os.Root, ignore string) {
 	_ = f.Close()
 }
 
-// remember gives a sub-agent its memory and the tools to update it. A tool that its definition does
+// addMemory gives a sub-agent its memory and the tools to update it. A tool that its definition does
 // not name can be used only for the memory.
-func (b *Toolbox) remember(d agent.Definition, with *agent.SubagentSetup) error {
+func (b *Toolbox) addMemory(d agent.Definition, with *agent.SubagentSetup) error {
 	if b.memory == "" {
 		return nil
 	}
-	text, cut, err := notes(b.memory)
+	text, cut, err := readNotes(b.memory)
 	if err != nil {
 		return fmt.Errorf("its memory: %w", err)
 	}
 	with.Folder = b.memory
-	with.Instructions.Text = strings.TrimPrefix(with.Instructions.Text+"\n\n"+aboutMemory(d.Memory, b.memory, text, cut), "\n\n")
+	with.Instructions.Text = strings.TrimPrefix(with.Instructions.Text+"\n\n"+memoryText(d.Memory, b.memory, text, cut), "\n\n")
 	for _, name := range []string{"Read", "Write", "Edit"} {
 		if t, ok := b.Registry.Lookup(name); ok {
 			with.ExtraTools = append(with.ExtraTools, memoryTool{t, b.memory})
@@ -150,9 +150,9 @@ func (b *Toolbox) remember(d agent.Definition, with *agent.SubagentSetup) error 
 	return nil
 }
 
-// notes reads the part of a memory that the model gets at the start; "" if there is none. The
+// readNotes reads the part of a memory that the model gets at the start; "" if there is none. The
 // result cut is true if this is not the whole memory.
-func notes(dir string) (text string, cut bool, err error) {
+func readNotes(dir string) (text string, cut bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", false, err
@@ -194,7 +194,7 @@ var ownerText = map[string]string{
 	"local":   "This memory belongs to this project on this machine and is not shared. Keep what is about the project here.",
 }
 
-func aboutMemory(place, dir, text string, cut bool) string {
+func memoryText(place, dir, text string, cut bool) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "You have a memory: the folder %s. It exists, belongs to you, and persists after this conversation. %s\n", dir, ownerText[place])
 	fmt.Fprintf(&s, "Read it before you begin. When you learn something that will help next time, save it there with Write or Edit, using absolute paths: "+

@@ -15,23 +15,23 @@ func (b *Toolbox) Notices() (list []env.Notice) {
 		}
 		list = append(list, b.skillNotices()...)
 	}
-	if b.crew == nil {
+	if b.workers == nil {
 		return list
 	}
-	for _, p := range b.crew.problems {
+	for _, p := range b.workers.problems {
 		list = append(list, env.Notice{Text: fmt.Sprint(p), Hint: p.Hint})
 	}
 	return list
 }
 
 func (b *Toolbox) skillNotices() (list []env.Notice) {
-	if b.found == nil {
+	if b.skillSet == nil {
 		return nil
 	}
-	if what := b.found.Notice(); what != "" {
+	if what := b.skillSet.Notice(); what != "" {
 		list = append(list, env.Notice{Text: what, Hint: "review them with holdfast skills list, then run holdfast trust"})
 	}
-	for _, p := range b.found.Set.Problems {
+	for _, p := range b.skillSet.Set.Problems {
 		list = append(list, env.Notice{Text: fmt.Sprintf("%v; the skill is skipped", p)})
 	}
 	return list

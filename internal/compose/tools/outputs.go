@@ -25,7 +25,7 @@ func (b *Toolbox) setupOutputs() error {
 		}
 		return k
 	}
-	b.keep = func(call *tool.Call, text []byte) (*shell.StoredOutput, error) {
+	b.storeOutput = func(call *tool.Call, text []byte) (*shell.StoredOutput, error) {
 		stored, err := keeper().Write(context.Background(), call.Session, call.ID, text)
 		if err != nil {
 			return nil, err

@@ -19,14 +19,14 @@ func (b *Toolbox) planKit() ([]tool.Tool, error) {
 	}
 	return plan.New(plan.Options{
 		Mode: func() policy.Mode {
-			a, err := b.host.agent()
+			a, err := b.agentHandle.agent()
 			if err != nil {
 				return ""
 			}
 			return a.Mode()
 		},
 		Change: func(ctx context.Context, m policy.Mode) error {
-			a, err := b.host.agent()
+			a, err := b.agentHandle.agent()
 			if err == nil {
 				by := forms.PlanTool
 				if m == policy.ModePlan {

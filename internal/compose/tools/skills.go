@@ -119,10 +119,10 @@ func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	deny := func(sk *skills.Skill) bool { return b.skillDenied(sk.Name) != "" }
+	deny := func(sk *skills.Skill) bool { return b.whySkillDenied(sk.Name) != "" }
 	found.denied = found.Set.Filter(func(sk *skills.Skill) bool { return !deny(sk) })
 	found.Set = found.Set.Filter(deny)
-	b.found = found
+	b.skillSet = found
 	for _, sk := range found.Set.Skills {
 		if sk.Dir == "" {
 			continue
@@ -136,8 +136,8 @@ func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 	return b.skills.Tools(), err
 }
 
-// skillDenied returns why a rule denies a skill, or "".
-func (b *Toolbox) skillDenied(name string) string {
+// whySkillDenied returns why a rule denies a skill, or "".
+func (b *Toolbox) whySkillDenied(name string) string {
 	in := []byte(`{"skill":"` + name + `"}`) // letters, digits, - and _
 	if v := b.Permissions.Rules.Evaluate(policy.Request{Tool: skills.ToolName, Resource: name, Input: in}); v.Effect == policy.Deny {
 		return v.Reason
@@ -149,9 +149,9 @@ func (b *Toolbox) skillDenied(name string) string {
 func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill) error {
 	a := agent.FromContext(ctx)
 	if a == nil {
-		return errNoHost
+		return errNoAgent
 	}
-	if err := readable(ctx, a, sk); err != nil {
+	if err := allowReading(ctx, a, sk); err != nil {
 		return err
 	}
 	limit := sk.Limit()
@@ -162,9 +162,9 @@ func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill
 	return err
 }
 
-// readable allows the model to read a skill's folder without the approval that a mode requires. It
+// allowReading allows the model to read a skill's folder without the approval that a mode requires. It
 // changes nothing else.
-func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
+func allowReading(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
 	rule := sk.ReadRule()
 	if rule == "" {
 		return nil
@@ -182,27 +182,27 @@ func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
 
 // Expand implements [agent.Options].Expand.
 func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, error) {
-	if b.found == nil {
+	if b.skillSet == nil {
 		return nil, nil
 	}
-	sk, text, err := b.found.Set.Expand(prompt)
+	sk, text, err := b.skillSet.Set.Expand(prompt)
 	if err != nil {
 		return nil, outcome.Invalid(err.Error(), "holdfast skills list")
 	}
 	name, args, ok := skills.Command(prompt)
 	if sk == nil {
-		if ok && !b.found.trust {
-			if other, found := b.found.All.UserSkill(name); found && other.Source == skills.Project {
+		if ok && !b.skillSet.trust {
+			if other, found := b.skillSet.All.UserSkill(name); found && other.Source == skills.Project {
 				return nil, outcome.Invalid("/"+name+" belongs to this folder, which is not trusted in its current form", "review "+other.File+", then run holdfast trust")
 			}
 		}
 		return nil, b.noSkill(name, ok)
 	}
-	a, err := b.host.agent()
+	a, err := b.agentHandle.agent()
 	if err != nil {
 		return nil, err
 	}
-	if err := readable(ctx, a, sk); err != nil && !errors.Is(err, agent.ErrClosed) {
+	if err := allowReading(ctx, a, sk); err != nil && !errors.Is(err, agent.ErrClosed) {
 		return nil, err
 	}
 	text += b.mentioned(ctx, a, text)
@@ -215,7 +215,7 @@ func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 	if sk.Model == "" || b.sameModel(a, sk.Model) {
 		return nil
 	}
-	c := b.crew
+	c := b.workers
 	if c == nil {
 		c = &workers{box: b}
 	}
@@ -241,10 +241,10 @@ func (b *Toolbox) noSkill(name string, command bool) error {
 	if !command {
 		return nil
 	}
-	if sk, ok := b.found.denied.UserSkill(name); ok {
-		return &outcome.Failure{Message: fmt.Sprintf("/%s is denied: %s", name, b.skillDenied(sk.Name)), Advice: "holdfast policy explain Skill " + sk.Name, Result: outcome.Denied}
+	if sk, ok := b.skillSet.denied.UserSkill(name); ok {
+		return &outcome.Failure{Message: fmt.Sprintf("/%s is denied: %s", name, b.whySkillDenied(sk.Name)), Advice: "holdfast policy explain Skill " + sk.Name, Result: outcome.Denied}
 	}
-	for _, sk := range b.found.Set.Skills {
+	for _, sk := range b.skillSet.Set.Skills {
 		if sk.UserInvocable && spelling.Edits(sk.Name, name) <= min(2, len(name)/2) {
 			b.env.Warn("unknown command /%s; the prompt is sent unchanged; did you mean /%s?", name, sk.Name)
 			break

@@ -70,16 +70,16 @@ type Toolbox struct {
 	// Form shows the user a server's form without recording it; nil means that no one is present.
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
 
-	folders   *workdir.Folders
-	isolation *Isolation
-	hooks     *hooks.Hooks
-	host      *agentHandle
-	keep      func(*tool.Call, []byte) (*shell.StoredOutput, error)
-	worktree  *worktree.Worktree // nil without a repository
-	own       *worktree.Checkout // the worktree that the agent starts in, or nil
+	folders     *workdir.Folders
+	isolation   *Isolation
+	hooks       *hooks.Hooks
+	agentHandle *agentHandle
+	storeOutput func(*tool.Call, []byte) (*shell.StoredOutput, error)
+	worktree    *worktree.Worktree // nil without a repository
+	checkout    *worktree.Checkout // the worktree that the agent starts in, or nil
 
-	found  *SkillSet      // nil until the skills have been searched
-	skills *skills.Skills // the skills that the model may call, or nil
+	skillSet *SkillSet      // nil until the skills have been searched
+	skills   *skills.Skills // the skills that the model may call, or nil
 
 	servers         *servers       // MCP servers of the run; nil if there are none
 	subagentServers *servers       // MCP servers of a sub-agent; nil if there are none
@@ -99,27 +99,27 @@ type Toolbox struct {
 	hide       func(abs string) bool // files hidden from searches
 
 	memory    string   // for a sub-agent: the memory folder of its definition; "" for none
-	crew      *workers // sub-agents and teammates; nil if there are none
-	actor     string   // for a teammate: its name
+	workers   *workers // sub-agents and teammates; nil if there are none
+	teammate  string   // for a teammate: its name
 	requested []string // for a sub-agent: the tools of its definition; nil means all
 
-	checks, fetches bool // true if the toolbox was created to download an MCP server or to inspect MCP servers; the caller then reports their problems
+	inspects, downloads bool // true if the toolbox was created to download an MCP server or to inspect MCP servers; the caller then reports their problems
 
 	sub  bool // belongs to a sub-agent
 	mu   sync.Mutex
 	ends []func() // called in reverse order when the toolbox is closed
 }
 
-// toolMaker creates some of a run's tools. Kits run in parallel and only create tools; a tool opens
+// kit creates some of a run's tools. Kits run in parallel and only create tools; a tool opens
 // other resources on its first call.
-type toolMaker struct {
+type kit struct {
 	name string
 	make func(*Toolbox) ([]tool.Tool, error)
 }
 
 // kits lists all kits, in the order in which models see their tools.
-func kits() []toolMaker {
-	return []toolMaker{
+func kits() []kit {
+	return []kit{
 		{"files", (*Toolbox).filesKit},
 		{"search", (*Toolbox).searchKit},
 		{"shell", (*Toolbox).shellKit},
@@ -137,7 +137,7 @@ func kits() []toolMaker {
 
 func newToolbox(o *Options) *Toolbox {
 	return &Toolbox{
-		isolation: &Isolation{}, hooks: &hooks.Hooks{}, host: newHostAgent(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
+		isolation: &Isolation{}, hooks: &hooks.Hooks{}, agentHandle: newAgentHandle(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
 		only: o.Spec.Tools, contained: o.Contained, noShell: o.NoShell, foreground: o.Foreground, ownTools: o.HostTools,
 	}
 }
@@ -180,7 +180,7 @@ func New(o *Options) (b *Toolbox, err error) {
 	if err = b.setupOutputs(); err != nil {
 		return b, err
 	}
-	if err = b.instruct(o.Cwd); err != nil {
+	if err = b.loadInstructions(o.Cwd); err != nil {
 		return b, err
 	}
 	b.hide = hidden(s.Rules, &b.Permissions)
@@ -207,7 +207,7 @@ func New(o *Options) (b *Toolbox, err error) {
 // cwd. The caller closes it.
 func (b *Toolbox) derive(ctx context.Context, cwd string, w agent.SubagentRequest) (*Toolbox, error) {
 	sub := &Toolbox{
-		Permissions: b.Permissions, isolation: b.isolation, hooks: b.hooks, host: b.host, crew: b.crew, actor: w.Name, requested: w.Definition.Tools,
+		Permissions: b.Permissions, isolation: b.isolation, hooks: b.hooks, agentHandle: b.agentHandle, workers: b.workers, teammate: w.Name, requested: w.Definition.Tools,
 		env: b.env, settings: b.settings, spec: b.spec, model: b.model, only: b.only, contained: b.contained, noShell: b.noShell,
 		foreground: b.foreground, ownTools: b.ownTools, hide: b.hide, servers: b.servers, sub: true,
 	}
@@ -231,10 +231,10 @@ func (b *Toolbox) derive(ctx context.Context, cwd string, w agent.SubagentReques
 		return nil, err
 	}
 	if err = sub.folders.SetCwd(cwd); err == nil {
-		err = sub.instruct(cwd)
+		err = sub.loadInstructions(cwd)
 	}
 	if err == nil {
-		err = sub.connectSubagentServers(ctx, b, b.crew.servers(w.Definition.Name))
+		err = sub.connectSubagentServers(ctx, b, b.workers.servers(w.Definition.Name))
 	}
 	if err == nil {
 		sub.Registry, err = sub.tools()
@@ -283,7 +283,7 @@ func (b *Toolbox) tools() (*tool.Registry, error) {
 }
 
 func (b *Toolbox) filesKit() ([]tool.Tool, error) {
-	f, err := files.New(b.folders, &files.Options{Override: b.overrides()})
+	f, err := files.New(b.folders, &files.Options{Override: b.allowsOverride()})
 	if err != nil {
 		return nil, err
 	}
@@ -301,8 +301,8 @@ func (b *Toolbox) searchKit() ([]tool.Tool, error) {
 func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	known, more := b.commandEnviron()
 	sh, err := shell.New(b.folders, &shell.Options{
-		OutputDir: b.isolation.Output, StoreOutput: b.keep, Sandbox: b.isolation.Sandbox(), EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
-		Override: b.overrides(), Exec: b.offersExec(), SandboxGrants: b.opened,
+		OutputDir: b.isolation.Output, StoreOutput: b.storeOutput, Sandbox: b.isolation.Sandbox(), EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
+		Override: b.allowsOverride(), Exec: b.offersExec(), SandboxGrants: b.openedAccess,
 	})
 	if err != nil {
 		return nil, err
@@ -310,10 +310,10 @@ func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	return sh.Tools(), nil
 }
 
-// opened returns the sandbox access that the user has allowed for the session.
-func (b *Toolbox) opened() *sandbox.Settings {
+// openedAccess returns the sandbox access that the user has allowed for the session.
+func (b *Toolbox) openedAccess() *sandbox.Settings {
 	o := &sandbox.Settings{}
-	a, err := b.host.agent()
+	a, err := b.agentHandle.agent()
 	if err != nil {
 		return o
 	}
@@ -329,9 +329,9 @@ func (b *Toolbox) opened() *sandbox.Settings {
 	return o
 }
 
-// overrides reports whether the model may request single exceptions to what the user has denied for
+// allowsOverride reports whether the model may request single exceptions to what the user has denied for
 // the session.
-func (b *Toolbox) overrides() bool { return b.settings != nil && b.settings.AllowOverride.Value }
+func (b *Toolbox) allowsOverride() bool { return b.settings != nil && b.settings.AllowOverride.Value }
 
 // offersExec reports whether the tool Exec is available: a rule allows or asks about it, or the
 // agent's tools name it.
@@ -484,7 +484,7 @@ func DryRunNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) 
 	if b.folders, err = workdir.Open(work[0], work[1:]...); err != nil {
 		return fail(err)
 	}
-	if err = b.instruct(o.Cwd); err != nil {
+	if err = b.loadInstructions(o.Cwd); err != nil {
 		return fail(err)
 	}
 	if _, err = b.skillsKit(); err != nil {
@@ -494,6 +494,6 @@ func DryRunNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) 
 	if err != nil {
 		return fail(err)
 	}
-	b.crew = &workers{problems: set.Problems}
+	b.workers = &workers{problems: set.Problems}
 	return b.Notices(), b.Instructions, b.Close, nil
 }

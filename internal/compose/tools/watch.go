@@ -64,17 +64,17 @@ func (b *Toolbox) WatchFiles(o *agent.Options) {
 func (f *hookFiles) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
 	case event.SessionOpened:
-		f.names(f.box.folders.Cwd())
-		f.settings()
+		f.watchMatchers(f.box.folders.Cwd())
+		f.watchSettings()
 	case event.ToolFinished:
 		if e.Cwd != "" {
-			f.names(e.Cwd)
+			f.watchMatchers(e.Cwd)
 		}
 	}
 }
 
-// names watches the files that matchers name, both in the session's folder and in the current one.
-func (f *hookFiles) names(cwd string) {
+// watchMatchers watches the files that matchers name, both in the session's folder and in the current one.
+func (f *hookFiles) watchMatchers(cwd string) {
 	var list []string
 	for _, name := range f.registry.WatchedFiles() {
 		list = append(list, filepath.Join(f.box.folders.Roots()[0], name), filepath.Join(cwd, name))
@@ -84,7 +84,7 @@ func (f *hookFiles) names(cwd string) {
 	}
 }
 
-func (f *hookFiles) settings() {
+func (f *hookFiles) watchSettings() {
 	if !f.registry.Has(hook.ConfigChange) {
 		return
 	}
@@ -105,7 +105,7 @@ func (f *hookFiles) reportError(err error) {
 }
 
 func (f *hookFiles) notice(text string) {
-	if a, err := f.box.host.agent(); err == nil {
+	if a, err := f.box.agentHandle.agent(); err == nil {
 		a.Notice(text)
 	}
 }
@@ -118,7 +118,7 @@ func (f *hookFiles) watch(list string, paths []string) error {
 		return watch.ErrClosed
 	}
 	if f.w == nil {
-		w, err := watch.New(&watch.Options{Fire: f.changed, OnError: f.reportError})
+		w, err := watch.New(&watch.Options{Fire: f.emitFileChanged, OnError: f.reportError})
 		if err != nil {
 			return err
 		}
@@ -136,27 +136,27 @@ func (f *hookFiles) known(path string) {
 	}
 }
 
-// changed emits the event for a changed file. The watcher's goroutine calls it.
-func (f *hookFiles) changed(c watch.Change) {
+// emitFileChanged emits the event for a changed file. The watcher's goroutine calls it.
+func (f *hookFiles) emitFileChanged(c watch.Change) {
 	if f.ctx.Err() != nil {
 		return
 	}
 	if slices.Contains(c.Lists, listSettings) {
 		if name, ok := f.box.settings.SourceOf(c.Path); ok {
-			f.configured(name, c.Path)
+			f.emitConfigChange(name, c.Path)
 		}
 		if len(c.Lists) == 1 {
 			return
 		}
 	}
-	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // if the store has failed, the loop stops anyway
+	_, _ = f.box.agentHandle.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // if the store has failed, the loop stops anyway
 }
 
-// configured emits ConfigChange. If no hook blocks the change, new deny and ask rules apply at once
+// emitConfigChange emits ConfigChange. If no hook blocks the change, new deny and ask rules apply at once
 // and everything else from the next run: a change during a run never grants more. Changes of
 // managed settings cannot be blocked.
-func (f *hookFiles) configured(name, file string) {
-	out, err := f.box.host.fire(f.ctx, hook.Input{Event: hook.ConfigChange, Source: name, File: hook.File{Path: file}})
+func (f *hookFiles) emitConfigChange(name, file string) {
+	out, err := f.box.agentHandle.fire(f.ctx, hook.Input{Event: hook.ConfigChange, Source: name, File: hook.File{Path: file}})
 	if err != nil {
 		return
 	}

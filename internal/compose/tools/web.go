@@ -72,12 +72,12 @@ func (b *Toolbox) readPage(ctx context.Context, prompt, text string) (string, er
 		name = b.settings.WebFetch.Model.Value
 	}
 	m := a.Model()
-	if name == "" && (m.Info().Provider == "anthropic" || b.crew != nil && b.crew.smallModel() != "") {
+	if name == "" && (m.Info().Provider == "anthropic" || b.workers != nil && b.workers.smallModel() != "") {
 		name = "haiku"
 	}
-	if name != "" && name != "inherit" && b.crew != nil {
+	if name != "" && name != "inherit" && b.workers != nil {
 		var err error
-		if m, err = b.crew.model(name); err != nil {
+		if m, err = b.workers.model(name); err != nil {
 			return "", err
 		}
 	}

@@ -41,7 +41,7 @@ func (b *Toolbox) worktreeKit() ([]tool.Tool, error) {
 
 // worktreeCreate runs hooks for a worktree: they may block it or create it themselves.
 func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, error) {
-	out, err := b.host.fire(ctx, hook.Input{Event: hook.WorktreeCreate, WorktreeName: name})
+	out, err := b.agentHandle.fire(ctx, hook.Input{Event: hook.WorktreeCreate, WorktreeName: name})
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, erro
 }
 
 func (b *Toolbox) worktreeRemoved(ctx context.Context, path string) {
-	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, WorktreePath: path}) // if the store fails, the loop stops anyway
+	_, _ = b.agentHandle.fire(ctx, hook.Input{Event: hook.WorktreeRemove, WorktreePath: path}) // if the store fails, the loop stops anyway
 }
 
 // CheckWorktree returns why the agent cannot start in its own worktree.
@@ -84,7 +84,7 @@ func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, n
 			return "", "", fmt.Errorf("worktree: %w", err)
 		}
 		at.Created = at.Created || filepath.Base(at.Path) == ofSession // the worktree belongs only to this session
-		b.own = &at
+		b.checkout = &at
 		return at.Path, at.Notice, nil
 	}
 }
@@ -105,8 +105,8 @@ func worktreeName(ctx context.Context, kind string) string {
 // LeaveWorktree removes the agent's worktree if nothing would be lost. It returns a text that says
 // what remains; "" if nothing remains. If keep is true, it always remains.
 func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
-	at := b.own
-	if b.own = nil; at == nil {
+	at := b.checkout
+	if b.checkout = nil; at == nil {
 		return ""
 	}
 	if b.Background != nil {
@@ -137,4 +137,4 @@ func (b *Toolbox) RestoreDir(dir string) error {
 }
 
 // Checkout returns the worktree that the agent started in, or nil.
-func (b *Toolbox) Checkout() *worktree.Checkout { return b.own }
+func (b *Toolbox) Checkout() *worktree.Checkout { return b.checkout }

@@ -3,7 +3,7 @@
 //	HOLDFAST_HOME/caches/app-1f0c…/   one folder for each project
 //	  go-build, go-mod, npm, pip, …   one for each tool, named by the tool's own variable
 //	  xdg/                            XDG_CACHE_HOME: links to the user's cache, and new files
-//	  .linked                         the user's folders that the links show
+//	  .linkedFile                         the user's folders that the links show
 //
 // A command can write only the folder of its own project, and never the user's caches. So other projects, and
 // programs outside the sandbox, never see files that a command plants there.
@@ -26,8 +26,8 @@ import (
 
 // Limits for the stored caches.
 const (
-	keepFor       = 30 * 24 * time.Hour // maximum time since the last use of a project's caches
-	keepAll       = 20 << 30            // maximum size of all projects' caches together, in bytes; the least recently used caches are removed first
+	maxAge        = 30 * 24 * time.Hour // maximum time since the last use of a project's caches
+	maxSize       = 20 << 30            // maximum size of all projects' caches together, in bytes; the least recently used caches are removed first
 	checkInterval = 24 * time.Hour      // how often the limits are checked; caches that were used within this time may be in use
 )
 
@@ -148,9 +148,9 @@ func remove(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// Pruning starts Prune in the background. The function stop ends it; the next run then removes the
+// StartPruning starts Prune in the background. The function stop ends it; the next run then removes the
 // rest.
-func Pruning(home string) (stop func()) {
+func StartPruning(home string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -184,7 +184,7 @@ func Prune(ctx context.Context, home string, now bool) (removed []Usage, err err
 	for i, u := range list {
 		sum += u.Size
 		unused := time.Since(u.LastUsed)
-		if unused > keepFor || sum > keepAll && i > 0 && (now || unused > checkInterval) {
+		if unused > maxAge || sum > maxSize && i > 0 && (now || unused > checkInterval) {
 			if rerr := remove(root, u.Name); rerr != nil {
 				err = errors.Join(err, rerr)
 				continue

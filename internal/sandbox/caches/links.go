@@ -31,7 +31,7 @@ func (p *User) views() []cacheView {
 	}
 	cache, cargo, gradle := p.folder("XDG_CACHE_HOME", ".cache"), p.folder("CARGO_HOME", ".cargo"), p.folder("GRADLE_USER_HOME", ".gradle")
 	return []cacheView{
-		{cache, xdg, 0, func(name string) bool { return !slices.Contains(unlinked, name) }},
+		{cache, xdg, 0, func(name string) bool { return !slices.Contains(notLinked, name) }},
 		{filepath.Join(cache, "pypoetry", "virtualenvs"), "poetry/virtualenvs", 0, nil},
 		{filepath.Join(p.folder("PNPM_HOME", ".local/share/pnpm"), ".tools"), "pnpm/.tools", 1, nil},
 		{cargo, "cargo", 0, only("config", "config.toml")},
@@ -43,22 +43,22 @@ func (p *User) views() []cacheView {
 	}
 }
 
-// unlinked are the folders of the user's ~/.cache that are not linked, because tools must write
+// notLinked are the folders of the user's ~/.cache that are not linked, because tools must write
 // there.
-var unlinked = []string{
+var notLinked = []string{
 	"bazel", "bazelisk", "black", "ccache", "composer", "coursier", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mise", "mypy", "node", "node-gyp",
 	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
 }
 
-// linked is the name of a file in the caches. That file lists the user's folders that the links
+// linkedFile is the name of a file in the caches. That file lists the user's folders that the links
 // show, and when each was last changed.
-const linked = ".linked"
+const linkedFile = ".linked"
 
 // show creates links to the user's caches, unless nothing has changed there since the last time. It
 // removes links to missing files, because a tool could not create a folder in their place. If a
 // command has created a file in the place of a link, that file stays.
 func show(root *os.Root, views []cacheView) error {
-	if last, err := root.ReadFile(linked); err == nil && len(views) > 0 && unchanged(string(last), views) {
+	if last, err := root.ReadFile(linkedFile); err == nil && len(views) > 0 && unchanged(string(last), views) {
 		return nil
 	}
 	var seen strings.Builder
@@ -68,7 +68,7 @@ func show(root *os.Root, views []cacheView) error {
 		err = errors.Join(err, v.show(root, &seen))
 	}
 	if err == nil {
-		err = root.WriteFile(linked, []byte(seen.String()), 0o600)
+		err = root.WriteFile(linkedFile, []byte(seen.String()), 0o600)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func TestLinksUnchanged(t *testing.T) {
 		t.Error(err)
 	}
 	for _, planted := range []string{"", "x\n", "1 /\n", user} { // a command can write this
-		write(t, filepath.Join(at, linked), planted)
+		write(t, filepath.Join(at, linkedFile), planted)
 		of(t, home, user, work)
 	}
 }

@@ -35,7 +35,7 @@ type Project struct {
 	Mapped   func(path string) bool // reports whether commands see a folder of the caches in place of a folder of [Stores]; nil means that they never do
 }
 
-// Tools returns the variables by which the tools of a project find their caches.
+// Tools determines the variables by which the tools of a project find their caches.
 type Tools struct {
 	project Project
 	at      string
@@ -100,7 +100,7 @@ func (t *Tools) Environ(env []string, online bool) []string {
 		}
 	}
 	if added["GOMODCACHE"] {
-		set("GOPROXY", proxy(t.modules(get), get("GOPROXY"), t.goEnv["GOPROXY"], online))
+		set("GOPROXY", goProxy(t.goModuleCache(get), get("GOPROXY"), t.goEnv["GOPROXY"], online))
 	}
 	if read := filepath.Join(t.userFolder(get("GRADLE_USER_HOME"), ".gradle"), "caches"); added["GRADLE_USER_HOME"] && isDir(filepath.Join(read, "modules-2")) {
 		set("GRADLE_RO_DEP_CACHE", read)
@@ -136,8 +136,8 @@ func (t *Tools) userFolder(given, below string) string {
 	return filepath.Join(t.project.User, below)
 }
 
-// modules returns the user's cache of Go modules.
-func (t *Tools) modules(get func(string) string) string {
+// goModuleCache returns the user's cache of Go modules.
+func (t *Tools) goModuleCache(get func(string) string) string {
 	for _, dir := range []string{get("GOMODCACHE"), t.goEnv["GOMODCACHE"], get("GOPATH") + "/pkg/mod", t.goEnv["GOPATH"] + "/pkg/mod", t.project.User + "/go/pkg/mod"} {
 		if filepath.IsAbs(dir) && dir != "/pkg/mod" {
 			return dir
@@ -146,10 +146,10 @@ func (t *Tools) modules(get func(string) string) string {
 	return ""
 }
 
-// proxy returns GOPROXY with the user's module cache added. Without a network, the cache comes
+// goProxy returns GOPROXY with the user's module cache added. Without a network, the cache comes
 // before the servers. With a network, it comes after them, so that "latest" does not mean the
 // version in the user's cache.
-func proxy(modules, given, file string, online bool) string {
+func goProxy(modules, given, file string, online bool) string {
 	list := given
 	if list == "" {
 		list = file

@@ -39,9 +39,9 @@ const (
 	cpu    = "cpu"
 )
 
-// known are the controllers, in the order in which groups are created and ended. The controller
+// controllers are the controllers, in the order in which groups are created and ended. The controller
 // pids is first, because all processes can be killed only when no process can fork any more.
-var known = []string{pids, memory, cpu}
+var controllers = []string{pids, memory, cpu}
 
 var subjects = map[string]string{memory: "memory", pids: "processes", cpu: "processors"}
 

@@ -10,7 +10,7 @@ type Group struct{}
 // Detect reports that no controller is available.
 func Detect() Support {
 	var out Support
-	for _, name := range known {
+	for _, name := range controllers {
 		c := out.controller(name)
 		c.Hint = "remove the limit from the settings"
 		out.Controllers = append(out.Controllers, c)

@@ -9,7 +9,7 @@ func Detect() Support { return machine().detect() }
 
 func (s *system) detect() Support {
 	var out Support
-	for _, name := range known {
+	for _, name := range controllers {
 		c := Controller{Name: name}
 		places, err := s.places([]string{name})
 		absent, _ := errors.AsType[*UnavailableError](err)

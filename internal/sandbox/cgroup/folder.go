@@ -29,8 +29,8 @@ type folder struct {
 	procs *os.File // the folder's cgroup.procs, open for writing
 }
 
-// names matches the names of this package's folders.
-var names = lazyregexp.Must(`^holdfast-[0-9]+-[0-9a-f]{12}$`)
+// namePattern matches the names of this package's folders.
+var namePattern = lazyregexp.Must(`^holdfast-[0-9]+-[0-9a-f]{12}$`)
 
 func newName() string {
 	var b [6]byte
@@ -86,7 +86,7 @@ func lock(dir string) (*os.File, error) {
 func (s *system) sweep(p *place) {
 	entries, _ := os.ReadDir(s.root + p.dir)
 	for _, e := range entries {
-		if !e.IsDir() || !names().MatchString(e.Name()) {
+		if !e.IsDir() || !namePattern().MatchString(e.Name()) {
 			continue
 		}
 		f := &folder{place: p, sys: s, path: s.root + path.Join(p.dir, e.Name())}

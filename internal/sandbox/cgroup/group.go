@@ -58,12 +58,12 @@ func (g *Group) add(s *system, p *place, l *Limits) error {
 	s.sweep(p)
 	if len(p.enable) > 0 {
 		if err := write(s.root+filepath.Join(p.dir, "cgroup.subtree_control"), "+"+strings.Join(p.enable, " +")); err != nil {
-			return refused(p, fmt.Errorf("give controllers to groups in it: %w", err))
+			return refusedError(p, fmt.Errorf("give controllers to groups in it: %w", err))
 		}
 	}
 	f, err := s.make(p)
 	if err != nil {
-		return refused(p, err)
+		return refusedError(p, err)
 	}
 	g.folders = append(g.folders, f)
 	if err := f.limit(l); err != nil {
@@ -73,9 +73,9 @@ func (g *Group) add(s *system, p *place, l *Limits) error {
 	return err
 }
 
-// refused returns an [UnavailableError] if the kernel refused an operation that the folders' rights
+// refusedError returns an [UnavailableError] if the kernel refused an operation that the folders' rights
 // allow. It returns any other error unchanged.
-func refused(p *place, err error) error {
+func refusedError(p *place, err error) error {
 	for _, e := range []error{fs.ErrPermission, syscall.EROFS, syscall.EBUSY} {
 		if errors.Is(err, e) {
 			hint := hintV1
@@ -113,10 +113,10 @@ func (g *Group) Peak() int64 { return g.counts().peak }
 func (g *Group) counts() counts {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.count()
+	return g.readCounts()
 }
 
-func (g *Group) count() counts {
+func (g *Group) readCounts() counts {
 	if g.closed {
 		return g.last
 	}
@@ -149,9 +149,9 @@ func (g *Group) Kill() error {
 }
 
 func (g *Group) kill() error {
-	before, deadline := g.count().forks, time.Now().Add(closeTime)
+	before, deadline := g.readCounts().forks, time.Now().Add(closeTime)
 	err := eachFolder(g.folders, func(f *folder) error { return f.kill(deadline) })
-	g.killForks += g.count().forks - before
+	g.killForks += g.readCounts().forks - before
 	return err
 }
 
@@ -163,7 +163,7 @@ func (g *Group) Close() error {
 		return nil
 	}
 	err := g.kill()
-	g.last = g.count()
+	g.last = g.readCounts()
 	g.closed = true
 	deadline := time.Now().Add(closeTime)
 	return errors.Join(err, eachFolder(g.folders, func(f *folder) error {

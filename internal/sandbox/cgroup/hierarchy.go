@@ -33,14 +33,14 @@ func hierarchies(mountinfo, membership string) ([]hierarchy, error) {
 		switch m.kind {
 		case "cgroup":
 			h.version = 1
-			h.controllers = intersect(known, strings.Split(m.options, ","))
+			h.controllers = intersect(controllers, strings.Split(m.options, ","))
 			if len(h.controllers) == 0 {
 				continue
 			}
-			h.current = below(m, groups[h.controllers[0]])
+			h.current = shownAt(m, groups[h.controllers[0]])
 		case "cgroup2":
 			h.version = 2
-			h.current = below(m, groups[""])
+			h.current = shownAt(m, groups[""])
 		default:
 			continue
 		}
@@ -115,8 +115,8 @@ func unescape(s string) string {
 	return s
 }
 
-// below returns where a mount shows a group, or "" if it does not show it.
-func below(m mount, group string) string {
+// shownAt returns where a mount shows a group, or "" if it does not show it.
+func shownAt(m mount, group string) string {
 	if group == "" || slices.Contains(strings.Split(group, "/"), "..") {
 		return ""
 	}

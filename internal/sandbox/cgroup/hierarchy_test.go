@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestBelow(t *testing.T) {
+func TestShownAt(t *testing.T) {
 	for _, tt := range []struct{ root, group, want string }{
 		{"/", "/", "/m"},
 		{"/", "/a/b", "/m/a/b"},
@@ -21,7 +21,7 @@ func TestBelow(t *testing.T) {
 		{"/", "/..x", "/m/..x"},
 		{"/", "", ""},
 	} {
-		if got := below(mount{root: tt.root, point: "/m"}, tt.group); got != tt.want {
+		if got := shownAt(mount{root: tt.root, point: "/m"}, tt.group); got != tt.want {
 			t.Errorf("%s in %s: %q, want %q", tt.group, tt.root, got, tt.want)
 		}
 	}

@@ -273,7 +273,7 @@ func TestUnifiedKill(t *testing.T) {
 // TestDetect checks that Detect agrees with which groups can be created.
 func TestDetect(t *testing.T) {
 	s := Detect()
-	if len(s.Controllers) != len(known) {
+	if len(s.Controllers) != len(controllers) {
 		t.Fatalf("%+v", s)
 	}
 	for i, l := range []Limits{{Processes: 9}, {Memory: 1 << 20}, {CPUs: 1}} {

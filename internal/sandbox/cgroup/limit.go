@@ -67,14 +67,14 @@ func (f *folder) limitCPU(cpus float64) error {
 		return err
 	}
 	err := f.write("cpu.cfs_quota_us", strconv.FormatInt(quota, 10))
-	if errors.Is(err, syscall.EINVAL) && f.boundAbove(cpus) {
+	if errors.Is(err, syscall.EINVAL) && f.parentHasLess(cpus) {
 		return nil // version 1 rejects a limit above that of a parent group; the parent's limit applies anyway
 	}
 	return err
 }
 
-// boundAbove reports whether a parent group has less processor time.
-func (f *folder) boundAbove(cpus float64) bool {
+// parentHasLess reports whether a parent group has less processor time.
+func (f *folder) parentHasLess(cpus float64) bool {
 	for dir := filepath.Dir(f.path); ; dir = filepath.Dir(dir) {
 		quota, err := readNumber(filepath.Join(dir, "cpu.cfs_quota_us"))
 		if err != nil {

@@ -53,7 +53,7 @@ func (s *system) places(wanted []string) ([]place, error) {
 			unified = append(unified, c)
 			continue
 		}
-		if why := s.refuses(&all[i]); why != "" {
+		if why := s.whyUnusable(&all[i]); why != "" {
 			return nil, &UnavailableError{Controller: c, Reason: why, hint: hintV1}
 		}
 		if j := slices.IndexFunc(out, func(p place) bool { return p.dir == all[i].current }); j >= 0 {
@@ -98,9 +98,9 @@ func (s *system) hierarchies() ([]hierarchy, error) {
 	return hierarchies(string(mounts), string(membership))
 }
 
-// refuses returns the reason why no groups can be created in this process's group of version 1, or
+// whyUnusable returns the reason why no groups can be created in this process's group of version 1, or
 // "".
-func (s *system) refuses(h *hierarchy) string {
+func (s *system) whyUnusable(h *hierarchy) string {
 	switch {
 	case h.current == "":
 		return h.mount + " does not show the group that this process is in"

@@ -21,29 +21,29 @@ func (t target) String() string { return net.JoinHostPort(t.host.String(), strco
 // admit checks the name of a target, requests approval if the rules require it, and records
 // refusals. It returns nil if the connection is allowed.
 func (c *client) admit(t target) *Refusal {
-	ruling := c.p.rules.judge(t.host, t.port)
-	switch ruling.verdict {
+	d := c.p.rules.decide(t.host, t.port)
+	switch d.effect {
 	case refused:
-		return c.refuse(ruling.why)
+		return c.refuse(d.why)
 	case asks:
-		if ok, why := c.askName(t, &ruling.why); !ok {
-			ruling.why.Reason += ", and " + why
-			return c.refuse(ruling.why)
+		if ok, why := c.askName(t, &d.why); !ok {
+			d.why.Reason += ", and " + why
+			return c.refuse(d.why)
 		}
 	}
-	if ruling.wildcard == "" {
+	if d.wildcard == "" {
 		return nil
 	}
 	fresh, ok := c.p.names.note(t.host.Name, time.Now())
 	if !ok {
 		return c.refuse(Refusal{
-			Host: t.host.String(), Port: t.port, Layer: -1, Setting: SettingAllowed, Entry: ruling.wildcard,
-			Reason: fmt.Sprintf("more than %d different names under %q in a minute", c.p.names.limit, ruling.wildcard),
+			Host: t.host.String(), Port: t.port, Layer: -1, Setting: SettingAllowed, Entry: d.wildcard,
+			Reason: fmt.Sprintf("more than %d different names under %q in a minute", c.p.names.limit, d.wildcard),
 			Hint:   "wait a minute, or list the names themselves",
 		})
 	}
 	if fresh {
-		c.p.o.Log.Info("sandbox: a name under a wildcard", "command", c.s.ID, "host", t.host.String(), "entry", ruling.wildcard)
+		c.p.o.Log.Info("sandbox: a name under a wildcard", "command", c.s.ID, "host", t.host.String(), "entry", d.wildcard)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestAttackByRequest(t *testing.T) {
 		"\x04\x01\x00\x50\x7f\x00\x00\x01\x00",
 		"\x04\x01\x00\x50\x00\x00\x00\x01\x00localhost\x00",
 	} {
-		n := newInternet(t)
+		n := newFakeNetwork(t)
 		n.web(http.HandlerFunc(echo))
 		r := n.proxy(nil, allow("*"))
 		if got := r.connect(t).send(request).finish(); strings.Contains(got, " 200 ") || strings.Contains(got, "\x05\x00\x00") {
@@ -106,7 +106,7 @@ func TestAttackBehindAllowedRequest(t *testing.T) {
 		"an unknown upgrade": "GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n" + evil,
 		"Host taken away":    "GET http://allowed.test/ HTTP/1.1\r\nHost: evil.test\r\nConnection: Host\r\n\r\n" + evil,
 	} {
-		n := newInternet(t)
+		n := newFakeNetwork(t)
 		n.web(http.HandlerFunc(echo))
 		r := n.proxy(nil, allow("allowed.test"))
 		if got := r.connect(t).send(request).finish(); strings.Contains(got, "host=evil.test") {
@@ -122,7 +122,7 @@ func TestAttackByAddress(t *testing.T) {
 		"127.0.0.1", "127.8.8.8", "0.0.0.0", "10.0.0.1", "169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192", "255.255.255.255",
 		"::1", "::", "::ffff:169.254.169.254", "::169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "fd00:ec2::254", "fe80::1", "ff02::1",
 	} {
-		n := newInternet(t)
+		n := newFakeNetwork(t)
 		n.name("rebind.test", a)
 		r := n.proxy(nil, allow("*", "rebind.test"))
 		if got := r.connect(t).send("CONNECT rebind.test:80 HTTP/1.1\r\n\r\n").finish(); !strings.Contains(got, "private address") {
@@ -130,7 +130,7 @@ func TestAttackByAddress(t *testing.T) {
 		}
 		n.onlyAllowed(a)
 	}
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	n.name("rebind.test", "127.0.0.1", allowedIP, "::1")
 	r := n.proxy(nil, allow("rebind.test"))
@@ -144,7 +144,7 @@ func TestAttackByAddress(t *testing.T) {
 
 // The proxy follows no redirect: the client does, and is checked again.
 func TestAttackByRedirect(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.RedirectHandler("http://169.254.169.254/", http.StatusFound))
 	r := n.proxy(nil, allow("allowed.test"))
 	if resp, _ := fetch(t, r.client(t), "GET", "http://allowed.test/"); resp.StatusCode != http.StatusForbidden {
@@ -183,7 +183,7 @@ func TestHelloWithECH(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.name("allowed.test", allowedIP)
 	arrived := make(chan int, 1)
 	n.serveRaw(allowedIP+":443", func(c net.Conn) {
@@ -211,7 +211,7 @@ func TestHelloWithECH(t *testing.T) {
 func TestTunnelIdle(t *testing.T) { synctest.Test(t, tunnelIdle) }
 
 func tunnelIdle(t *testing.T) {
-	n := newInside(t)
+	n := newPipeNetwork(t)
 	n.name("allowed.test", allowedIP)
 	n.serveRaw(allowedIP+":8000", func(c net.Conn) { _, _ = io.Copy(c, c) })
 	const limit = 800 * time.Millisecond

@@ -25,7 +25,7 @@ func BenchmarkSandboxDownload(b *testing.B) {
 	if err != nil {
 		testneed.Need(b, "no curl on the PATH: apt-get install curl makes this run")
 	}
-	n := newInternet(b)
+	n := newFakeNetwork(b)
 	server := serveBytes(b)
 	n.name("allowed.test", allowedIP)
 	n.route(allowedIP+":80", server)
@@ -108,7 +108,7 @@ func TestInsideSandbox(t *testing.T) {
 	if err != nil {
 		testneed.Need(t, "no curl on the PATH: apt-get install curl makes this run")
 	}
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	plain, _ := n.web(http.HandlerFunc(echo))
 	inside := inJail(t, n)
 	code := []string{curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", "--proxy", "http://" + kernel.ProxyAddr}

@@ -20,7 +20,7 @@ const downloadSize = 64 << 20
 // BenchmarkDownload compares downloads through the proxy with direct ones over loopback, in turn. Client and
 // server do as little as possible.
 func BenchmarkDownload(b *testing.B) {
-	n := newInternet(b)
+	n := newFakeNetwork(b)
 	server := serveBytes(b)
 	n.name("allowed.test", allowedIP)
 	n.route(allowedIP+":80", server)
@@ -135,7 +135,7 @@ func drain(b *testing.B, c net.Conn) {
 
 // BenchmarkTLSDownload is the same with TLS at both ends.
 func BenchmarkTLSDownload(b *testing.B) {
-	n := newInternet(b)
+	n := newFakeNetwork(b)
 	block := make([]byte, 256<<10)
 	_, secure := n.web(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for range downloadSize / len(block) {
@@ -174,7 +174,7 @@ func BenchmarkTLSDownload(b *testing.B) {
 
 // BenchmarkRequest measures one small request over a kept connection.
 func BenchmarkRequest(b *testing.B) {
-	n := newInternet(b)
+	n := newFakeNetwork(b)
 	plain, _ := n.web(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
 	r := n.proxy(nil, allow("allowed.test"))
 	for name, get := range map[string]func() (*http.Response, error){

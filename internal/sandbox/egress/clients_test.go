@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// program runs an installed client with a new home folder.
-func program(t *testing.T, dir, name string, args ...string) (string, error) {
+// runClient runs an installed client with a new home folder.
+func runClient(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func program(t *testing.T, dir, name string, args ...string) (string, error) {
 }
 
 func TestCurl(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test", "xn--bcher-kva.example"))
 	n.name("xn--bcher-kva.example", allowedIP)
@@ -63,7 +63,7 @@ func TestCurl(t *testing.T) {
 		{"fronting", []string{"--proxy", "http://" + r.addr, "--connect-to", "evil.test:443:allowed.test:443", "https://evil.test/x"}, "alert access denied"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, _ := program(t, t.TempDir(), "curl", append([]string{"-sSk", "--max-time", "20"}, tt.args...)...)
+			out, _ := runClient(t, t.TempDir(), "curl", append([]string{"-sSk", "--max-time", "20"}, tt.args...)...)
 			if !strings.Contains(out, tt.want) {
 				t.Errorf("got %s, want %s", out, tt.want)
 			}
@@ -79,21 +79,21 @@ func TestGit(t *testing.T) {
 		{"clone", "-q", "--bare", "work", "repo.git"},
 		{"-C", "repo.git", "update-server-info"},
 	} {
-		if out, err := program(t, dir, "git", args...); err != nil {
+		if out, err := runClient(t, dir, "git", args...); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 	}
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.FileServer(http.Dir(dir)))
 	r := n.proxy(nil, allow("allowed.test"))
 	for i, proxy := range []string{"http://" + r.addr, "socks5h://" + r.addr} {
 		for j, url := range []string{"http://allowed.test/repo.git", "https://allowed.test/repo.git"} {
 			to := filepath.Join(dir, "clone"+string(rune('a'+2*i+j)))
-			out, err := program(t, dir, "git", "-c", "http.proxy="+proxy, "-c", "http.sslVerify=false", "clone", "-q", url, to)
+			out, err := runClient(t, dir, "git", "-c", "http.proxy="+proxy, "-c", "http.sslVerify=false", "clone", "-q", url, to)
 			if err != nil {
 				t.Errorf("%s through %s: %v: %s", url, proxy, err, out)
 			}
-			if log, err := program(t, to, "git", "log", "--format=%s"); err != nil || log != "first\n" {
+			if log, err := runClient(t, to, "git", "log", "--format=%s"); err != nil || log != "first\n" {
 				t.Errorf("got %q, %v", log, err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestGit(t *testing.T) {
 	if list := r.Refusals(); len(list) != 0 {
 		t.Errorf("refused %v", list)
 	}
-	out, err := program(t, dir, "git", "-c", "http.proxy=http://"+r.addr, "clone", "-q", "https://evil.test/repo.git", "evil")
+	out, err := runClient(t, dir, "git", "-c", "http.proxy=http://"+r.addr, "clone", "-q", "https://evil.test/repo.git", "evil")
 	if err == nil || !strings.Contains(out, "403") || r.reason() != "evil.test:443: no entry names it" {
 		t.Errorf("got %s, %v; %s", out, err, r.reason())
 	}
@@ -110,7 +110,7 @@ func TestGit(t *testing.T) {
 func TestNpm(t *testing.T) {
 	tarball := npmPackage(t)
 	sum := sha512.Sum512(tarball)
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/hello":
@@ -133,7 +133,7 @@ func TestNpm(t *testing.T) {
 	r := n.proxy(nil, allow("allowed.test"))
 	dir := t.TempDir()
 	install := func(registry string) (string, error) {
-		return program(t, dir, "npm", "install", "hello", "--no-audit", "--no-fund", "--no-update-notifier", "--fetch-retries=0",
+		return runClient(t, dir, "npm", "install", "hello", "--no-audit", "--no-fund", "--no-update-notifier", "--fetch-retries=0",
 			"--strict-ssl=false", "--registry="+registry, "--proxy=http://"+r.addr, "--https-proxy=http://"+r.addr)
 	}
 	for _, registry := range []string{"http://allowed.test/", "https://allowed.test/"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-// policy is the one of the corpus's proxy cases.
-var policy = Layer{Allow: []string{"allowed.test:443", "*.wild.test:443"}, Deny: []string{"denied.wild.test"}}
+// corpusLayer is the one of the corpus's proxy cases.
+var corpusLayer = Layer{Allow: []string{"allowed.test:443", "*.wild.test:443"}, Deny: []string{"denied.wild.test"}}
 
 func TestEscapes(t *testing.T) {
 	var cases []corpus.Case
@@ -19,15 +19,15 @@ func TestEscapes(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
-	run := func(f func(*testing.T, *fakeNetwork, *running)) func(*testing.T, corpus.Case) {
+	run := func(f func(*testing.T, *fakeNetwork, *runningProxy)) func(*testing.T, corpus.Case) {
 		return func(t *testing.T, c corpus.Case) {
 			var how string // the refusal, in words
 			if c.Decode(t, c.Expect(), &how); how == "" || how == "allowed" || how == "success" {
 				t.Fatalf("it is not stopped: %q", how)
 			}
-			n := newInternet(t)
+			n := newFakeNetwork(t)
 			n.web(http.HandlerFunc(echo))
-			f(t, n, n.proxy(nil, policy))
+			f(t, n, n.proxy(nil, corpusLayer))
 		}
 	}
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
@@ -39,7 +39,7 @@ func TestEscapes(t *testing.T) {
 	})
 }
 
-func connectCode(t *testing.T, r *running, to string) (int, string) {
+func connectCode(t *testing.T, r *runningProxy, to string) (int, string) {
 	resp, body := r.connect(t).send("CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n\r\n").answer("CONNECT")
 	return resp.StatusCode, body
 }
@@ -52,7 +52,7 @@ func reachedNothing(t *testing.T, n *fakeNetwork) {
 	}
 }
 
-func escapeToOther(t *testing.T, n *fakeNetwork, r *running) {
+func escapeToOther(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	if code, body := connectCode(t, r, "evil.test:443"); code != 403 {
 		t.Errorf("got %d %q", code, body)
 	}
@@ -69,7 +69,7 @@ func escapeToOther(t *testing.T, n *fakeNetwork, r *running) {
 	}
 }
 
-func escapeEncoded(t *testing.T, n *fakeNetwork, r *running) {
+func escapeEncoded(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	for _, host := range []string{
 		"2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0x7f.0.0.1", "127.0.1", "017700000001",
 		"[::ffff:7f00:1]", "[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "0", "0.0.0.0", "[2002:7f00:1::]", "[::127.0.0.1]", "127.0.0.1.", "169.254.169.254",
@@ -87,7 +87,7 @@ func escapeEncoded(t *testing.T, n *fakeNetwork, r *running) {
 	reachedNothing(t, n)
 }
 
-func escapeNUL(t *testing.T, n *fakeNetwork, r *running) {
+func escapeNUL(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	for _, host := range []string{"evil.test\x00.allowed.test", "evil.test\x00allowed.test", "allowed.test\x00", "evil.test\n.allowed.test", "evil.test%00.wild.test", "evil_x.wild.test"} {
 		if _, code := r.socks(t, socksRequest(1, host, 443)); code != socksRefused {
 			t.Errorf("%q: %d", host, code)
@@ -96,7 +96,7 @@ func escapeNUL(t *testing.T, n *fakeNetwork, r *running) {
 	reachedNothing(t, n)
 }
 
-func escapeCRLF(t *testing.T, n *fakeNetwork, r *running) {
+func escapeCRLF(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	for _, to := range []string{"allowed.test\r\nHost: evil", "allowed.test\r\n\r\nGET / HTTP/1.1", "allowed.test\n", "allowed.test%0d%0aHost:evil", "allowed.test:443\tx"} {
 		if code, body := connectCode(t, r, to+":443"); code != 400 {
 			t.Errorf("%q: %d %q", to, code, body)
@@ -105,7 +105,7 @@ func escapeCRLF(t *testing.T, n *fakeNetwork, r *running) {
 	reachedNothing(t, n)
 }
 
-func escapeHost(t *testing.T, n *fakeNetwork, _ *running) {
+func escapeHost(t *testing.T, n *fakeNetwork, _ *runningProxy) {
 	r := n.proxy(nil, allow("allowed.test:80"))
 	resp, body := r.connect(t).send("GET http://allowed.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n").answer("GET")
 	if resp.StatusCode != http.StatusOK || !strings.Contains(body, "host=allowed.test ") {
@@ -116,7 +116,7 @@ func escapeHost(t *testing.T, n *fakeNetwork, _ *running) {
 	}
 }
 
-func escapeFronting(t *testing.T, _ *fakeNetwork, r *running) {
+func escapeFronting(t *testing.T, _ *fakeNetwork, r *runningProxy) {
 	if _, err := handshake(r.tunnel(t, "allowed.test:443"), "evil.test"); err == nil {
 		t.Error("TLS for another host passed")
 	}
@@ -128,7 +128,7 @@ func escapeFronting(t *testing.T, _ *fakeNetwork, r *running) {
 	}
 }
 
-func escapeLookup(t *testing.T, n *fakeNetwork, r *running) {
+func escapeLookup(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	if code, body := connectCode(t, r, "secret.evil.test:443"); code != 403 {
 		t.Errorf("got %d %q", code, body)
 	}
@@ -138,7 +138,7 @@ func escapeLookup(t *testing.T, n *fakeNetwork, r *running) {
 	reachedNothing(t, n)
 }
 
-func escapeWildcard(t *testing.T, n *fakeNetwork, r *running) {
+func escapeWildcard(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	n.name("secret.wild.test", allowedIP)
 	n.name("denied.wild.test", allowedIP)
 	for to, want := range map[string]int{
@@ -161,7 +161,7 @@ func escapeWildcard(t *testing.T, n *fakeNetwork, r *running) {
 	}
 }
 
-func escapeCommands(t *testing.T, n *fakeNetwork, r *running) {
+func escapeCommands(t *testing.T, n *fakeNetwork, r *runningProxy) {
 	for _, command := range []byte{2, 3} {
 		if _, code := r.socks(t, socksRequest(command, "allowed.test", 443)); code != socksNoCommand {
 			t.Errorf("command %d: %d", command, code)
@@ -170,7 +170,7 @@ func escapeCommands(t *testing.T, n *fakeNetwork, r *running) {
 	reachedNothing(t, n)
 }
 
-func escapeEmpty(t *testing.T, n *fakeNetwork, _ *running) {
+func escapeEmpty(t *testing.T, n *fakeNetwork, _ *runningProxy) {
 	for _, layers := range [][]Layer{{{}}, {allow()}, {{Allow: []string{"*"}}, {}}, nil} {
 		r := n.proxy(nil, layers...)
 		if code, _ := connectCode(t, r, "allowed.test:443"); code != 403 {
@@ -188,7 +188,7 @@ func escapeEmpty(t *testing.T, n *fakeNetwork, _ *running) {
 }
 
 // The hosts of the Open Agent SDK's network cases, as the proxy checks them.
-func TestSeedNetwork(t *testing.T) {
+func TestSDKNetworkCases(t *testing.T) {
 	named := map[string]string{}
 	for _, c := range corpus.Area(t, "open-agent-sdk.json", "sandbox_network") {
 		if strings.HasPrefix(c.Name, "field ") {
@@ -220,7 +220,7 @@ func TestSeedNetwork(t *testing.T) {
 		default:
 			t.Fatalf("what is %s?", in.What)
 		}
-		n := newInternet(t)
+		n := newFakeNetwork(t)
 		n.web(http.RedirectHandler("http://evil.test/", http.StatusFound))
 		n.name("api.example.com", allowedIP)
 		r := n.proxy(nil, Layer{Allow: settings.Network.AllowedDomains})

@@ -14,7 +14,7 @@ import (
 // lookup queries /etc/hosts, then the system's name servers. A trailing dot prevents the use of
 // search domains, but with a trailing dot Go's resolver finds nothing in /etc/hosts.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	if addrs, err := hostsFile(ctx, host); err == nil {
+	if addrs, err := lookupHostsFile(ctx, host); err == nil {
 		return addrs, nil
 	}
 	servers := net.Resolver{PreferGo: true}
@@ -57,14 +57,14 @@ func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
 		if err != nil {
 			return nil, &dialError{err: err}
 		}
-		e = newEnd(conn)
+		e = newBufferedConn(conn)
 	} else {
 		var err error
 		if e, err = c.p.dialUpstream(ctx, kind, port, t, forward); err != nil {
 			return nil, &dialError{err: fmt.Errorf("your proxy on 127.0.0.1:%d: %w", port, err)}
 		}
 	}
-	c.s.reach(t.host.String())
+	c.s.noteReached(t.host.String())
 	e.stop = context.AfterFunc(c.ctx, func() { e.Conn.Close() })
 	return e, nil
 }
@@ -78,7 +78,7 @@ func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 	if err != nil {
 		return nil, &dialError{lookup: true, err: err}
 	}
-	out, private, first := c.judgeAddresses(t, all)
+	out, private, first := c.filterAddresses(t, all)
 	if len(out) == 0 && private.IsValid() {
 		ok, why := c.ask(t, private.String())
 		if ok {
@@ -95,12 +95,12 @@ func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 	return nil, &dialError{lookup: true, err: fmt.Errorf("%s has no address", t.host)}
 }
 
-// judgeAddresses returns the allowed addresses of a target, the private address that the user may
+// filterAddresses returns the allowed addresses of a target, the private address that the user may
 // allow (if any), and the refusal to report if no address is allowed. The choice does not depend on
 // the order in which a name server returns the addresses.
-func (c *client) judgeAddresses(t target, all []netip.Addr) (out []netip.Addr, private netip.Addr, first *Refusal) {
+func (c *client) filterAddresses(t target, all []netip.Addr) (out []netip.Addr, private netip.Addr, first *Refusal) {
 	for _, a := range all[:min(len(all), maxAddresses)] {
-		f := c.p.rules.judgeAddress(t.host, t.port, a)
+		f := c.p.rules.checkAddress(t.host, t.port, a)
 		switch {
 		case f == nil:
 			out = append(out, a)

@@ -15,7 +15,7 @@ import (
 // The user may allow the private address of a name once it is known, unless the address is this machine's or
 // a cloud service's.
 func TestAskAboutAPrivateAddress(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	n.name("registry.test", "10.0.0.1")
 	n.name("refused.test", "10.0.0.2")
@@ -47,7 +47,7 @@ func TestAskAboutAPrivateAddress(t *testing.T) {
 }
 
 func TestPrivateAddresses(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	plain, _ := n.web(http.HandlerFunc(echo))
 	local := plain.Listener.Addr().(*net.TCPAddr).Port
 	n.name("private.test", "10.0.0.1")
@@ -57,7 +57,7 @@ func TestPrivateAddresses(t *testing.T) {
 	n.name("loop.test", "127.0.0.1")
 	n.name("mixed.test", "10.0.0.1", allowedIP)
 	n.name("denied.test", evilIP)
-	get := func(r *running, host string) (int, string) {
+	get := func(r *runningProxy, host string) (int, string) {
 		resp, body := r.connect(t).send("GET http://" + host + "/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
 		return resp.StatusCode, body
 	}
@@ -103,7 +103,7 @@ func TestPrivateAddresses(t *testing.T) {
 
 // If a name has a different address at the second lookup, the proxy connects to the address that was checked.
 func TestRebinding(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	for i, want := range []int{200, 403, 200} {
@@ -169,7 +169,7 @@ func TestSystemResolver(t *testing.T) {
 
 // Allowed connections go through the user's own proxy, by name.
 func TestUpstream(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	own := n.proxy(nil, allow("allowed.test", evilIP)) // supports both
 	port := int(netip.MustParseAddrPort(own.addr).Port())
@@ -185,7 +185,7 @@ func TestUpstream(t *testing.T) {
 		{"each its own", Options{HTTPUpstream: closed, SOCKSUpstream: port}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inside := newInternet(t) // does not know the name
+			inside := newFakeNetwork(t) // does not know the name
 			r := inside.proxy(&tt.o, allow("allowed.test", "elsewhere.test", evilIP))
 			if tt.http {
 				resp, body := r.connect(t).send("GET http://allowed.test/x HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")

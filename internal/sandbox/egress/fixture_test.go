@@ -34,13 +34,13 @@ type fakeNetwork struct {
 	dials   []string
 }
 
-func newInternet(t testing.TB) *fakeNetwork {
+func newFakeNetwork(t testing.TB) *fakeNetwork {
 	return &fakeNetwork{t: t, names: map[string][]netip.Addr{}, routes: map[string]string{}}
 }
 
-// newInside is a network without sockets, for synctest.
-func newInside(t testing.TB) *fakeNetwork {
-	n := newInternet(t)
+// newPipeNetwork is a network without sockets, for synctest.
+func newPipeNetwork(t testing.TB) *fakeNetwork {
+	n := newFakeNetwork(t)
 	n.pipes = map[string]*pipe.Pipe{}
 	return n
 }
@@ -139,8 +139,8 @@ func (n *fakeNetwork) web(h http.Handler) (*httptest.Server, *httptest.Server) {
 	return plain, secure
 }
 
-// running is a proxy that serves one session.
-type running struct {
+// runningProxy is a proxy that serves one session.
+type runningProxy struct {
 	*Session
 	n    *fakeNetwork
 	addr string
@@ -148,7 +148,7 @@ type running struct {
 	stop func() // waits for Serve
 }
 
-func (n *fakeNetwork) proxy(o *Options, layers ...Layer) *running {
+func (n *fakeNetwork) proxy(o *Options, layers ...Layer) *runningProxy {
 	n.t.Helper()
 	rules, err := Compile(layers...)
 	if err != nil {
@@ -158,7 +158,7 @@ func (n *fakeNetwork) proxy(o *Options, layers ...Layer) *running {
 	if o != nil {
 		opts = *o
 	}
-	r := &running{Session: &Session{ID: "command-7"}, n: n, log: &logBuffer{}}
+	r := &runningProxy{Session: &Session{ID: "command-7"}, n: n, log: &logBuffer{}}
 	opts.Resolve, opts.Dial = n.resolve, n.dial
 	opts.Log = slog.New(slog.NewJSONHandler(r.log, nil))
 	p, err := New(rules, &opts)
@@ -222,7 +222,7 @@ type peer struct {
 	t testing.TB
 }
 
-func (r *running) connect(t testing.TB) *peer {
+func (r *runningProxy) connect(t testing.TB) *peer {
 	t.Helper()
 	c, err := r.n.open(t.Context(), "tcp", r.addr)
 	if err != nil {
@@ -294,7 +294,7 @@ func (p *peer) answer(method string) (answerHead, string) {
 }
 
 // tunnel opens a tunnel with CONNECT.
-func (r *running) tunnel(t testing.TB, to string) *peer {
+func (r *runningProxy) tunnel(t testing.TB, to string) *peer {
 	t.Helper()
 	p := r.connect(t)
 	resp, body := p.send("CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n\r\n").answer(http.MethodConnect)
@@ -305,9 +305,9 @@ func (r *running) tunnel(t testing.TB, to string) *peer {
 }
 
 // client returns an HTTP client that uses the proxy.
-func (r *running) client(t testing.TB) *http.Client {
+func (r *runningProxy) client(t testing.TB) *http.Client {
 	tr := &http.Transport{
-		Proxy:           http.ProxyURL(must(t, "http://"+r.addr)),
+		Proxy:           http.ProxyURL(parseURL(t, "http://"+r.addr)),
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}
 	t.Cleanup(tr.CloseIdleConnections)
@@ -321,7 +321,7 @@ func (p *peer) rest() string {
 }
 
 // reason returns the reason of the only refusal, or why there is not exactly one.
-func (r *running) reason() string {
+func (r *runningProxy) reason() string {
 	list := r.Refusals()
 	if len(list) != 1 {
 		return fmt.Sprintf("%d refusals", len(list))

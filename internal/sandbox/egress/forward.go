@@ -19,7 +19,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 	c.prepare(req, t, websocket)
 	up, fresh, dialErr := c.connectFor(t)
 	if dialErr != nil {
-		c.answerDial(t, dialErr)
+		c.answerDialError(t, dialErr)
 		return false
 	}
 	sent := c.send(req, up)
@@ -27,7 +27,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 	if err != nil && !fresh && req.Body == http.NoBody && isIdempotent(req.Method) {
 		c.dropUpstream()
 		if up, dialErr = c.dial(t, true); dialErr != nil {
-			c.answerDial(t, dialErr)
+			c.answerDialError(t, dialErr)
 			return false
 		}
 		c.up, c.upstreamTarget = up, t
@@ -166,7 +166,7 @@ func (c *client) finish(sent <-chan error) bool {
 	c.dropUpstream()
 	_ = c.SetReadDeadline(time.Unix(1, 0))
 	<-sent //nolint:errcheck // it was stopped
-	c.noDeadline()
+	c.clearReadDeadline()
 	return false
 }
 

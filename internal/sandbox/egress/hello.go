@@ -53,9 +53,9 @@ func (c *readOnly) SetDeadline(time.Time) error      { return nil }
 func (c *readOnly) SetReadDeadline(time.Time) error  { return nil }
 func (c *readOnly) SetWriteDeadline(time.Time) error { return nil }
 
-// judgeHello returns a refusal if TLS in a tunnel to a target must not name the given host, or nil
+// checkHello returns a refusal if TLS in a tunnel to a target must not name the given host, or nil
 // if it may.
-func (c *client) judgeHello(t target, name string) *Refusal {
+func (c *client) checkHello(t target, name string) *Refusal {
 	why := Refusal{Host: t.host.String(), Port: t.port, Layer: -1}
 	if name == "" {
 		if t.host.IsAddr() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func must(t testing.TB, raw string) *url.URL {
+func parseURL(t testing.TB, raw string) *url.URL {
 	u, err := url.Parse(raw)
 	if err != nil {
 		t.Fatal(err)

@@ -17,17 +17,17 @@ const RefusedHeader = "X-Holdfast-Refused"
 // the tunnel that contains the requests, or nil.
 func (c *client) serveHTTP(inside *target) {
 	for {
-		c.within(c.p.o.Limits.IdleTime)
+		c.readWithin(c.p.o.Limits.IdleTime)
 		if _, err := c.r.Peek(1); err != nil {
 			return
 		}
-		c.within(c.p.o.Limits.HeaderTime)
+		c.readWithin(c.p.o.Limits.HeaderTime)
 		req, err := readRequest(c.r)
 		if err != nil {
 			c.badRequest(err)
 			return
 		}
-		c.noDeadline()
+		c.clearReadDeadline()
 		if req.Method == http.MethodConnect {
 			c.serveConnect(req, inside)
 			return
@@ -49,7 +49,7 @@ func (c *client) badRequest(err error) {
 
 // cannotRead answers a request whose target cannot be parsed.
 func (c *client) cannotRead(what string, err error) {
-	c.refuse(*unreadable(what, err))
+	c.refuse(*invalidRefusal(what, err))
 	code := http.StatusBadRequest
 	if errors.Is(err, errTooLarge) {
 		code = http.StatusRequestHeaderFieldsTooLarge
@@ -82,7 +82,7 @@ func printable(s string) string {
 	}, s)
 }
 
-func (c *client) answerDial(t target, e *dialError) {
+func (c *client) answerDialError(t target, e *dialError) {
 	if e.refusal != nil {
 		c.answerRefused(e.refusal)
 		return
@@ -115,7 +115,7 @@ func (c *client) serveConnect(req *http.Request, inside *target) {
 	}
 	up, dialErr := c.dial(t, false)
 	if dialErr != nil {
-		c.answerDial(t, dialErr)
+		c.answerDialError(t, dialErr)
 		return
 	}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {

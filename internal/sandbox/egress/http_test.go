@@ -28,7 +28,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestForward(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	for _, tt := range []struct{ name, request, want string }{
@@ -61,7 +61,7 @@ func TestForward(t *testing.T) {
 }
 
 func TestRefusedRequest(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	resp, body := r.connect(t).send("GET http://evil.test/x HTTP/1.1\r\nHost: allowed.test\r\n\r\n").answer("GET")
@@ -85,7 +85,7 @@ func TestRefusedRequest(t *testing.T) {
 
 // A request that two parsers could read differently is never passed on.
 func TestBadRequests(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	const head, end = "GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n", "\r\n"
@@ -153,7 +153,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestLargeHead(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	big := strings.Repeat("x", bufferSize)
@@ -170,7 +170,7 @@ func TestLargeHead(t *testing.T) {
 
 // Each request of a connection is checked, and connections to servers are kept.
 func TestKeepAlive(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	p := r.connect(t)
@@ -194,7 +194,7 @@ func TestKeepAlive(t *testing.T) {
 
 // If a server has closed a kept connection, the proxy connects again.
 func TestKeptConnectionClosed(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	plain, _ := n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	p := r.connect(t)
@@ -207,7 +207,7 @@ func TestKeptConnectionClosed(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -266,7 +266,7 @@ func TestAnswers(t *testing.T) {
 
 // Events reach the client while the server is still sending.
 func TestStreamNotBuffered(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	next := make(chan bool)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for range 3 {
@@ -293,7 +293,7 @@ func TestStreamNotBuffered(t *testing.T) {
 }
 
 func TestExpectContinue(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/no" {
 			http.Error(w, "no", http.StatusRequestEntityTooLarge)
@@ -318,7 +318,7 @@ func TestExpectContinue(t *testing.T) {
 }
 
 func TestWebSocket(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !wantsWebSocket(r.Header) {
 			http.Error(w, "no upgrade", http.StatusBadRequest)
@@ -349,7 +349,7 @@ func TestWebSocket(t *testing.T) {
 
 // A server that answers before it has the whole body ends the connection, and the client gets the response.
 func TestEarlyAnswer(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	l := listen(t)
 	n.name("allowed.test", allowedIP)
 	n.route(allowedIP+":80", l.Addr().String())
@@ -374,7 +374,7 @@ func TestEarlyAnswer(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.name("closed.test", allowedIP)
 	n.name("empty.test")
 	n.route(allowedIP+":80", "127.0.0.1:1")
@@ -395,7 +395,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestConnectTimesOut(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts nothing and answers nothing
 	if err != nil {
 		t.Fatal(err)

@@ -21,10 +21,10 @@ type lookups struct {
 	ask func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	mu   sync.Mutex
-	list map[string]*lookedUp
+	list map[string]*cachedLookup
 }
 
-type lookedUp struct {
+type cachedLookup struct {
 	done  chan struct{} // closed when the other fields are set
 	addrs []netip.Addr
 	err   error
@@ -32,7 +32,7 @@ type lookedUp struct {
 }
 
 func newLookups(ask func(ctx context.Context, host string) ([]netip.Addr, error)) *lookups {
-	return &lookups{ask: ask, list: map[string]*lookedUp{}}
+	return &lookups{ask: ask, list: map[string]*cachedLookup{}}
 }
 
 // resolve returns the addresses of host. If a query for it is already running, it waits for that
@@ -43,7 +43,7 @@ func (a *lookups) resolve(ctx context.Context, host string) ([]netip.Addr, error
 	got := a.list[host]
 	if got == nil || !got.until.IsZero() && now.After(got.until) {
 		a.makeRoom(now)
-		got = &lookedUp{done: make(chan struct{})}
+		got = &cachedLookup{done: make(chan struct{})}
 		a.list[host] = got
 		// The query continues if the connection that started it closes: others may wait for it.
 		go a.fill(context.WithoutCancel(ctx), host, got)
@@ -57,7 +57,7 @@ func (a *lookups) resolve(ctx context.Context, host string) ([]netip.Addr, error
 	}
 }
 
-func (a *lookups) fill(ctx context.Context, host string, got *lookedUp) {
+func (a *lookups) fill(ctx context.Context, host string, got *cachedLookup) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	got.addrs, got.err = a.ask(ctx, host)

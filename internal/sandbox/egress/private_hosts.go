@@ -19,10 +19,10 @@ func (c *client) privateAddress(t target) string {
 		return ""
 	}
 	list := c.p.fromFile(c.ctx, t.host.Name)
-	if len(list) == 0 && c.p.inside(t.host.Name) {
+	if len(list) == 0 && c.p.isInternalName(t.host.Name) {
 		list, _ = c.addresses(t.host) // without an address, the approval request covers only the name
 	}
-	if open, private, _ := c.judgeAddresses(t, list); len(open) == 0 && private.IsValid() {
+	if open, private, _ := c.filterAddresses(t, list); len(open) == 0 && private.IsValid() {
 		return private.String()
 	}
 	return ""
@@ -43,8 +43,8 @@ func (p *Proxy) fromFile(ctx context.Context, name string) []netip.Addr {
 	return list
 }
 
-// hostsFile queries only /etc/hosts.
-func hostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
+// lookupHostsFile queries only /etc/hosts.
+func lookupHostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	file := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }}
 	return file.LookupNetIP(ctx, "ip", host)
 }
@@ -53,10 +53,10 @@ func hostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 // and labels that ICANN does not delegate).
 var unregistered = []string{"internal", "corp", "home", "mail", "lan", "intranet", "private", "local", "test", "example"}
 
-// inside reports whether a DNS lookup of the name stays within the user's network, so that the
+// isInternalName reports whether a DNS lookup of the name stays within the user's network, so that the
 // command cannot leak data through it. This is true of a name without a dot, a name that cannot be
 // registered, a name below a search domain of this machine, and a name in the user's configuration.
-func (p *Proxy) inside(name string) bool {
+func (p *Proxy) isInternalName(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
 	case slices.Contains(unregistered, last), last == name, strings.HasSuffix(name, ".home.arpa"):

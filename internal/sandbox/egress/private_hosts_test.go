@@ -11,7 +11,7 @@ import (
 // One approval request covers a name and the private address to which it resolves; another address needs
 // another request.
 func TestAskNameWithPrivateAddress(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	n.name("registry.test", "10.0.0.1")
 	n.name("many.test", "10.0.0.9", "10.0.0.1")
@@ -57,7 +57,7 @@ func TestAskNameWithPrivateAddress(t *testing.T) {
 
 // Names that a command chooses are not looked up before the user has allowed them.
 func TestNoLookupBeforeApproval(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	o := &Options{Ask: func(context.Context, string, int, string) (bool, error) { return false, nil }}
 	r := n.proxy(o, Layer{Ask: true})
 	for _, host := range []string{"secret.evil.org", "secret.arpa", "registry", "npm.corp", "npm.home.arpa"} {

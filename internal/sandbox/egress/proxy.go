@@ -82,7 +82,7 @@ func New(rules *Rules, o *Options) (*Proxy, error) {
 		p.o.Dial = (&net.Dialer{}).DialContext
 	}
 	if p.o.Resolve == nil {
-		p.o.Resolve, p.hosts = newLookups(lookup).resolve, hostsFile
+		p.o.Resolve, p.hosts = newLookups(lookup).resolve, lookupHostsFile
 	}
 	p.o.Limits = p.o.Limits.withDefaults()
 	p.names.limit = p.o.Limits.NamesPerMinute
@@ -138,10 +138,10 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
 			}
 			return fmt.Errorf("accept for the sandbox: %w", err)
 		}
-		boundSending(conn)
+		limitSending(conn)
 		work.Go(func() {
 			defer func() { <-free }()
-			c := &client{bufferedConn: newEnd(conn), p: p, s: s, serving: ctx, start: work.Go}
+			c := &client{bufferedConn: newBufferedConn(conn), p: p, s: s, serving: ctx, start: work.Go}
 			c.serve(ctx)
 		})
 	}
@@ -181,7 +181,7 @@ func (e *bufferedConn) Close() error {
 	return e.Conn.Close()
 }
 
-func newEnd(c net.Conn) *bufferedConn {
+func newBufferedConn(c net.Conn) *bufferedConn {
 	return &bufferedConn{Conn: c, r: bufio.NewReaderSize(c, bufferSize)}
 }
 
@@ -208,7 +208,7 @@ func (c *client) serve(ctx context.Context) {
 	defer stop()
 	defer c.Close()
 	defer c.dropUpstream()
-	c.within(c.p.o.Limits.HeaderTime)
+	c.readWithin(c.p.o.Limits.HeaderTime)
 	first, err := c.r.Peek(1)
 	if err != nil {
 		return
@@ -227,8 +227,8 @@ func (c *client) serve(ctx context.Context) {
 	}
 }
 
-// within sets a deadline for the next reads.
-func (e *bufferedConn) within(d time.Duration) { _ = e.SetReadDeadline(time.Now().Add(d)) }
+// readWithin sets a deadline for the next reads.
+func (e *bufferedConn) readWithin(d time.Duration) { _ = e.SetReadDeadline(time.Now().Add(d)) }
 
-// noDeadline removes the deadline.
-func (e *bufferedConn) noDeadline() { _ = e.SetReadDeadline(time.Time{}) }
+// clearReadDeadline removes the deadline.
+func (e *bufferedConn) clearReadDeadline() { _ = e.SetReadDeadline(time.Time{}) }

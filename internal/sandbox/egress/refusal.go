@@ -59,7 +59,7 @@ func (f *Refusal) Text() string {
 	return text
 }
 
-func denied(h Host, port, layer int, e *entry) Refusal {
+func deniedRefusal(h Host, port, layer int, e *entry) Refusal {
 	return Refusal{
 		Host: h.String(), Port: port, Layer: layer, Setting: SettingDenied, Entry: e.text,
 		Reason: fmt.Sprintf("it is denied by %q", e.text),
@@ -67,8 +67,8 @@ func denied(h Host, port, layer int, e *entry) Refusal {
 	}
 }
 
-// outside returns the refusal of a host that no entry names, or that no entry names with this port.
-func outside(h Host, port, layer int, otherPort bool) Refusal {
+// unlistedRefusal returns the refusal of a host that no entry names, or that no entry names with this port.
+func unlistedRefusal(h Host, port, layer int, otherPort bool) Refusal {
 	f := Refusal{Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Reason: "no entry names it"}
 	add := f.Host
 	switch {
@@ -91,7 +91,7 @@ func outside(h Host, port, layer int, otherPort bool) Refusal {
 	return f
 }
 
-func private(h Host, port, layer int, a netip.Addr) *Refusal {
+func privateRefusal(h Host, port, layer int, a netip.Addr) *Refusal {
 	return &Refusal{
 		allow: []string{net.JoinHostPort(a.String(), strconv.Itoa(port))},
 
@@ -101,7 +101,7 @@ func private(h Host, port, layer int, a netip.Addr) *Refusal {
 	}
 }
 
-// unreadable returns the refusal of an invalid host, port or request.
-func unreadable(what string, err error) *Refusal {
+// invalidRefusal returns the refusal of an invalid host, port or request.
+func invalidRefusal(what string, err error) *Refusal {
 	return &Refusal{Host: truncate.String(what, maxName), Layer: -1, Reason: err.Error()}
 }

@@ -35,12 +35,12 @@ func TestRegistryInALayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for host, want := range map[string]verdict{"registry.npmjs.org": allowed, "api.example.com": allowed, "pypi.org": refused, "example.com": refused} {
+	for host, want := range map[string]effect{"registry.npmjs.org": allowed, "api.example.com": allowed, "pypi.org": refused, "example.com": refused} {
 		h, err := ParseHost(host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rules.judge(h, 443); got.verdict != want {
+		if got := rules.decide(h, 443); got.effect != want {
 			t.Errorf("%s: %+v", host, got)
 		}
 	}

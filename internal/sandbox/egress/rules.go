@@ -77,33 +77,33 @@ func parseList(layer int, setting string, texts []string) ([]entry, error) {
 	return out, nil
 }
 
-// verdict is what the rules decide about a host and a port.
-type verdict int
+// effect is what the rules decide about a host and a port.
+type effect int
 
 const (
-	refused verdict = iota
+	refused effect = iota
 	asks
 	allowed
 )
 
-// ruling is a verdict with its reason.
-type ruling struct {
-	verdict  verdict
+// decision is an effect with its reason.
+type decision struct {
+	effect   effect
 	wildcard string  // the wildcard of the form "*.example.com" that allows the host, if any
 	why      Refusal // why the host is not allowed
 }
 
-// judge checks a host by name, before its addresses are known.
-func (r *Rules) judge(h Host, port int) ruling {
+// decide checks a host by name, before its addresses are known.
+func (r *Rules) decide(h Host, port int) decision {
 	for i := range r.layers {
 		if e := r.layers[i].denies(h, port); e != nil {
-			return ruling{why: denied(h, port, i, e)}
+			return decision{why: deniedRefusal(h, port, i, e)}
 		}
 	}
 	if len(r.layers) == 0 {
-		return ruling{why: outside(h, port, -1, false)}
+		return decision{why: unlistedRefusal(h, port, -1, false)}
 	}
-	out := ruling{verdict: allowed}
+	out := decision{effect: allowed}
 	exact := false
 	for i := range r.layers {
 		l := &r.layers[i]
@@ -114,9 +114,9 @@ func (r *Rules) judge(h Host, port int) ruling {
 		case e != nil:
 			exact = exact || e.kind != anyHost
 		case !l.ask || !isAskable(h):
-			return ruling{why: outside(h, port, i, covered)}
-		case out.verdict == allowed:
-			out.verdict, out.why = asks, outside(h, port, i, covered)
+			return decision{why: unlistedRefusal(h, port, i, covered)}
+		case out.effect == allowed:
+			out.effect, out.why = asks, unlistedRefusal(h, port, i, covered)
 		}
 	}
 	if exact {
@@ -176,13 +176,13 @@ func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
 	return found, covered
 }
 
-// judgeAddress checks an address of an allowed host. An address that is not public must match an
+// checkAddress checks an address of an allowed host. An address that is not public must match an
 // address entry of each layer. An entry "localhost" matches the loopback addresses.
-func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
+func (r *Rules) checkAddress(h Host, port int, a netip.Addr) *Refusal {
 	for i := range r.layers {
 		for j := range r.layers[i].deny {
 			if e := &r.layers[i].deny[j]; e.deniesPort(port) && e.coversForm(a) {
-				f := denied(h, port, i, e)
+				f := deniedRefusal(h, port, i, e)
 				f.Address, f.Reason = a.String(), fmt.Sprintf("its address %s is denied by %q", a, e.text)
 				return &f
 			}
@@ -197,9 +197,9 @@ func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 		switch {
 		case l.lists(h, port, a):
 		case !l.ask || h.IsAddr() || isLocal(h.Name) || !isNeighbour(a):
-			return private(h, port, i, a)
+			return privateRefusal(h, port, i, a)
 		case f == nil:
-			f = private(h, port, i, a)
+			f = privateRefusal(h, port, i, a)
 			f.asks = true
 		}
 	}

@@ -99,14 +99,14 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestDecide(t *testing.T) {
 	asking := Layer{Ask: true, Allow: []string{"known.test"}}
 	for _, tt := range []struct {
 		name   string
 		layers []Layer
 		host   string
 		port   int
-		want   verdict
+		want   effect
 		layer  int
 		text   string
 	}{
@@ -149,18 +149,18 @@ func TestJudge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := rules.judge(h, tt.port)
-			if got.verdict != tt.want || got.verdict != allowed && (got.why.Layer != tt.layer || !strings.Contains(got.why.Text(), tt.text)) {
-				t.Errorf("got %d, layer %d: %s", got.verdict, got.why.Layer, got.why.Text())
+			got := rules.decide(h, tt.port)
+			if got.effect != tt.want || got.effect != allowed && (got.why.Layer != tt.layer || !strings.Contains(got.why.Text(), tt.text)) {
+				t.Errorf("got %d, layer %d: %s", got.effect, got.why.Layer, got.why.Text())
 			}
-			if got.verdict != allowed && got.why.Hint == "" {
+			if got.effect != allowed && got.why.Hint == "" {
 				t.Error("no hint")
 			}
 		})
 	}
 }
 
-func TestJudgeReturnsWildcard(t *testing.T) {
+func TestDecideReturnsWildcard(t *testing.T) {
 	for _, tt := range []struct {
 		layers []Layer
 		want   string
@@ -172,13 +172,13 @@ func TestJudgeReturnsWildcard(t *testing.T) {
 		{[]Layer{allow("*")}, ""},
 	} {
 		rules, _ := Compile(tt.layers...)
-		if got := rules.judge(Host{Name: "a.wild.test"}, 443); got.verdict != allowed || got.wildcard != tt.want {
+		if got := rules.decide(Host{Name: "a.wild.test"}, 443); got.effect != allowed || got.wildcard != tt.want {
 			t.Errorf("%v: %+v", tt.layers, got)
 		}
 	}
 }
 
-func TestJudgeAddress(t *testing.T) {
+func TestCheckAddress(t *testing.T) {
 	for _, tt := range []struct {
 		name, host, addr string
 		layers           []Layer
@@ -208,7 +208,7 @@ hint: to allow this address, also add "10.1.2.3:443" to network.allowedDomains`}
 				t.Fatal(err)
 			}
 			h, _ := ParseHost(tt.host)
-			f := rules.judgeAddress(h, tt.port, netip.MustParseAddr(tt.addr))
+			f := rules.checkAddress(h, tt.port, netip.MustParseAddr(tt.addr))
 			if (f == nil) != (tt.want == "") || f != nil && !strings.Contains(f.Text(), tt.want) {
 				t.Errorf("got %+v", f)
 			}

@@ -76,8 +76,8 @@ func (s *Session) note(f *Refusal) (logs bool) {
 	return s.logged <= maxLogged
 }
 
-// reach records a host that was connected to.
-func (s *Session) reach(host string) {
+// noteReached records a host that was connected to.
+func (s *Session) noteReached(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.reached) < maxReached && !slices.Contains(s.reached, host) {

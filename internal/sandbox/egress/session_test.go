@@ -36,7 +36,7 @@ func TestRefusalLimit(t *testing.T) {
 }
 
 func TestAsk(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	var calls atomic.Int32
 	type question struct {
@@ -98,7 +98,7 @@ func TestAsk(t *testing.T) {
 }
 
 func TestAskWithoutAnswer(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	waiting := make(chan bool, 1)
 	ask := func(ctx context.Context, _ string, _ int, _ string) (bool, error) {
@@ -146,7 +146,7 @@ func TestAskLimit(t *testing.T) {
 
 // Names under a wildcard can carry data to the owner of the domain: their number is limited.
 func TestNamesUnderWildcard(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	for i := range 4 {
 		n.name(fmt.Sprintf("secret%d.wild.test", i), allowedIP)
@@ -192,7 +192,7 @@ func TestWildcardNamesExpire(t *testing.T) {
 
 // Connections beyond the limit wait until one ends.
 func TestConnectionLimit(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(&Options{Limits: Limits{Connections: 1}}, allow("allowed.test"))
 	const request = "GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -212,7 +212,7 @@ func TestConnectionLimit(t *testing.T) {
 
 // When the command has ended, no connection and no goroutine is left.
 func TestServeEndsAll(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	idle, half := r.connect(t), r.connect(t).send("GET http://allowed.test/ HTTP/1.1\r\n")

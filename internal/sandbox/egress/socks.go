@@ -31,12 +31,12 @@ func (c *client) serveSOCKS() {
 	t, code, err := readSOCKS(c.r)
 	if err != nil {
 		if code == socksRefused {
-			c.refuse(*unreadable(t.host.Name, err))
+			c.refuse(*invalidRefusal(t.host.Name, err))
 		}
 		_ = c.replySOCKS(code)
 		return
 	}
-	c.noDeadline()
+	c.clearReadDeadline()
 	if c.admit(t) != nil {
 		_ = c.replySOCKS(socksRefused)
 		return

@@ -23,7 +23,7 @@ func socksRequest(command byte, host string, port int) string {
 }
 
 // socks sends a greeting and a request for a host; it returns the code of the answer.
-func (r *running) socks(t testing.TB, request string) (*peer, byte) {
+func (r *runningProxy) socks(t testing.TB, request string) (*peer, byte) {
 	t.Helper()
 	p := r.connect(t).send("\x05\x02\x02\x00")
 	var answer [10]byte
@@ -38,7 +38,7 @@ func (r *running) socks(t testing.TB, request string) (*peer, byte) {
 }
 
 func TestSOCKS(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	n.name("private.test", "10.0.0.1")
 	n.name("deaf.test", evilIP)
@@ -94,7 +94,7 @@ func TestSOCKS(t *testing.T) {
 
 // A SOCKS tunnel is checked like a CONNECT tunnel.
 func TestSOCKSTunnel(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	p, _ := r.socks(t, socksRequest(1, "allowed.test", 443))
@@ -112,7 +112,7 @@ func TestSOCKSTunnel(t *testing.T) {
 }
 
 func TestOtherGreetings(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	r := n.proxy(nil, allow("*"))
 	for greeting, want := range map[string]string{
 		"\x05\x01\x02":                              "\x05\xff", // passwords only

@@ -15,8 +15,8 @@ const (
 	sendBuffer = 512 << 10
 )
 
-// boundSending limits the data in transit to a client.
-func boundSending(c net.Conn) {
+// limitSending limits the data in transit to a client.
+func limitSending(c net.Conn) {
 	if s, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		_ = s.SetWriteBuffer(sendBuffer) // an error is ignored, because this only makes copying faster
 	}

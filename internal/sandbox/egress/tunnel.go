@@ -16,11 +16,11 @@ func (c *client) tunnel(t target, up *bufferedConn) {
 		c.join(up)
 		return
 	}
-	c.within(c.p.o.Limits.HeaderTime)
+	c.readWithin(c.p.o.Limits.HeaderTime)
 	first, err := c.r.Peek(1)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			c.noDeadline()
+			c.clearReadDeadline()
 			c.join(up)
 		}
 		return
@@ -33,7 +33,7 @@ func (c *client) tunnel(t target, up *bufferedConn) {
 	if err != nil {
 		return
 	}
-	c.noDeadline()
+	c.clearReadDeadline()
 	switch what {
 	case sniffHTTP:
 		c.up, c.upstreamTarget = up, t
@@ -54,14 +54,14 @@ func (c *client) tunnelTLS(t target, up *bufferedConn) {
 	case err != nil:
 		refusal = c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS connection inside cannot be parsed"})
 	default:
-		refusal = c.judgeHello(t, name)
+		refusal = c.checkHello(t, name)
 	}
 	if refusal != nil {
 		_, _ = c.Write(alertAccessDenied)
 		c.drainAfterError()
 		return
 	}
-	c.noDeadline()
+	c.clearReadDeadline()
 	if _, err := up.Write(hello); err == nil {
 		c.join(up)
 	}
@@ -70,7 +70,7 @@ func (c *client) tunnelTLS(t target, up *bufferedConn) {
 // clientSpeaksFirst waits for the first byte of either side, and reports whether the client sent
 // it. In protocols in which the server speaks first (ssh, mail), the client does not name a host.
 func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
-	c.noDeadline()
+	c.clearReadDeadline()
 	idle := c.closeWhenIdle(up)
 	defer idle.Stop()
 	type word struct{ client bool }
@@ -91,7 +91,7 @@ func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
 	}
 	_ = silent.SetReadDeadline(time.Unix(1, 0))
 	work.Wait()
-	silent.noDeadline()
+	silent.clearReadDeadline()
 	return first.client || c.r.Buffered() > 0
 }
 
@@ -164,7 +164,7 @@ const (
 
 func (c *client) drainAfterError() {
 	if closeWrite(c.Conn) == nil {
-		c.within(drainTimeout)
+		c.readWithin(drainTimeout)
 		_, _ = io.CopyN(io.Discard, c.r, maxDrain)
 	}
 }

@@ -19,7 +19,7 @@ func handshake(c net.Conn, name string) (*tls.Conn, error) {
 }
 
 func TestTunnelTLS(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	for _, tt := range []struct {
 		name, to, sni string
@@ -74,7 +74,7 @@ func (c slowWriter) Write(b []byte) (int, error) {
 }
 
 func TestHelloInPieces(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	if _, err := handshake(slowWriter{r.tunnel(t, "allowed.test:443")}, "allowed.test"); err != nil {
@@ -87,7 +87,7 @@ func TestHelloInPieces(t *testing.T) {
 
 // Records before a hello that some servers skip do not hide the hello.
 func TestHelloBehindOtherRecords(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
 	hello := string(clientHello(t, "evil.test"))
@@ -183,7 +183,7 @@ func FuzzReadHello(f *testing.F) {
 
 // HTTP in a tunnel is checked by its Host, request by request.
 func TestTunnelHTTP(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test", "*.allowed.test"))
 	p := r.tunnel(t, "allowed.test:80")
@@ -246,7 +246,7 @@ func (n *fakeNetwork) serveRaw(address string, f func(net.Conn)) {
 }
 
 func TestTunnelOfOtherProtocols(t *testing.T) {
-	n := newInternet(t)
+	n := newFakeNetwork(t)
 	n.name("allowed.test", allowedIP)
 	n.serveRaw(allowedIP+":22", func(c net.Conn) { // the server speaks first
 		io.WriteString(c, "SSH-2.0-server\r\n")
@@ -291,7 +291,7 @@ func TestTunnelOfOtherProtocols(t *testing.T) {
 func TestTunnelTimesOut(t *testing.T) { synctest.Test(t, tunnelTimesOut) }
 
 func tunnelTimesOut(t *testing.T) {
-	n := newInside(t)
+	n := newPipeNetwork(t)
 	n.name("allowed.test", allowedIP)
 	n.serveRaw(allowedIP+":443", func(c net.Conn) { _, _ = io.Copy(c, c) })
 	r := n.proxy(&Options{Limits: Limits{HeaderTime: 50 * time.Millisecond}}, allow("allowed.test"))

@@ -38,7 +38,7 @@ func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t
 	if err != nil {
 		return nil, err
 	}
-	e := newEnd(conn)
+	e := newBufferedConn(conn)
 	if e.absolute = kind == upstreamHTTP && forward; e.absolute {
 		return e, nil
 	}

@@ -23,7 +23,7 @@ var endToEnd = map[string]func(*testing.T){
 	"X03": testBadFolders,
 	"X04": testNoNamespaces,
 	"X06": testExcluded,
-	"X07": testTwo,
+	"X07": testTwoSandboxes,
 }
 
 // eachCaller runs a test as root and as an ordinary user.
@@ -34,8 +34,8 @@ func eachCaller(t *testing.T, run func(*testing.T, *fixture)) {
 	}
 }
 
-// obey runs a supervisor with the fixture's order and one script.
-func (f *fixture) obey(t *testing.T, script string) *outcome {
+// superviseScript runs a supervisor with the fixture's order and one script.
+func (f *fixture) superviseScript(t *testing.T, script string) *outcome {
 	t.Helper()
 	f.box.Probe = f.script(script)
 	f.write(t, "place.json", f.outside)
@@ -63,7 +63,7 @@ func testInsideItself(t *testing.T) {
 		if isRoot {
 			must(t, os.Chown(inner, f.caller.uid, f.caller.uid))
 		}
-		got := f.obey(t, f.Bin+` supervise $WS/inner; cat $WS/inner/report.json`)
+		got := f.superviseScript(t, f.Bin+` supervise $WS/inner; cat $WS/inner/report.json`)
 		if got.open != "" || len(got.harm) > 0 {
 			t.Errorf("%s: %q", got, got.harm)
 		}
@@ -86,7 +86,7 @@ func testBadFolders(t *testing.T) {
 			if folder == "" {
 				f.box.Folders = []string{f.WS, f.Base + "/missing"}
 			}
-			if o := f.obey(t, `echo x >>$OUT/file`); o.open == "" || len(o.harm) > 0 {
+			if o := f.superviseScript(t, `echo x >>$OUT/file`); o.open == "" || len(o.harm) > 0 {
 				t.Errorf("%q was accepted: %s %q", folder, o, o.harm)
 			}
 		}
@@ -97,7 +97,7 @@ func testBadFolders(t *testing.T) {
 				must(t, os.Chown(folder, f.caller.uid, f.caller.uid))
 			}
 			f.box.Folders, f.box.Dir = []string{folder}, folder
-			o := f.obey(t, `touch made && { mkdir .claude || echo x >.mcp.json; echo x >>$OUT/file; }`)
+			o := f.superviseScript(t, `touch made && { mkdir .claude || echo x >.mcp.json; echo x >>$OUT/file; }`)
 			if len(o.harm) > 0 {
 				t.Errorf("%q: %s %q", name, o, o.harm)
 			}
@@ -184,7 +184,7 @@ func testExcluded(t *testing.T) {
 }
 
 // Two sandboxes cannot see each other.
-func testTwo(t *testing.T) {
+func testTwoSandboxes(t *testing.T) {
 	eachCaller(t, func(t *testing.T, f *fixture) {
 		other := filepath.Join(f.Base, "theirs")
 		for _, dir := range []string{other, f.Base + "/first"} {

@@ -11,7 +11,7 @@ import (
 // attempts returns all attempts.
 func attempts() [][]attempt {
 	return [][]attempt{
-		reads, ipcs, writes, streams, protects, homeAttempts(), processes, limits, denied(), terminals, calls, networks, exchange, linked, insides,
+		reads, ipcs, writes, streams, protects, homeAttempts(), processes, limits, denied(), terminals, calls, networks, exchange, linked, allowedActions,
 	}
 }
 

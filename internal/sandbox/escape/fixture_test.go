@@ -63,7 +63,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return name, os.WriteFile(name, b, 0o755)
 })
 
-func removeBinary() {
+func removeProgram() {
 	if name, err := program(); err == nil {
 		os.RemoveAll(filepath.Dir(name))
 	}
@@ -80,7 +80,7 @@ type fixture struct {
 	before   map[string]string
 	victim   *exec.Cmd
 	pty      *os.File
-	beaten   []string // harm that hooks of the attempt saw
+	seenHarm []string // harm that hooks of the attempt saw
 	mu       sync.Mutex
 }
 
@@ -109,7 +109,7 @@ func newFixture(t *testing.T, c caller, a *attempt) *fixture {
 	f.services = serve(t, f)
 	f.startVictim(t)
 	if isRoot {
-		f.own(t)
+		f.giveToCaller(t)
 	}
 	if a.arrange != nil {
 		a.arrange(t, f)
@@ -165,8 +165,8 @@ func (f *fixture) fill(t *testing.T) {
 	f.Net, _ = os.Readlink("/proc/self/ns/net")
 }
 
-// own makes the caller the owner of everything, so that no ordinary permission stops it.
-func (f *fixture) own(t *testing.T) {
+// giveToCaller makes the caller the owner of everything, so that no ordinary permission stops it.
+func (f *fixture) giveToCaller(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(f.Base, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {
@@ -309,7 +309,7 @@ func (f *fixture) supervise(t *testing.T, a *attempt, plain bool) *outcome {
 		"HOLDFAST_ESCAPE=" + f.Base, "GOTRACEBACK=none",
 	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var out ending
+	var out headAndTail
 	out.max = 1 << 16
 	c.Stdout, c.Stderr = &out, &out
 	if a.tty || a.terminal {
@@ -336,10 +336,10 @@ func (f *fixture) supervise(t *testing.T, a *attempt, plain bool) *outcome {
 		t.Fatalf("the probe did not start: %s", r.Start)
 	}
 	if r.Lingers {
-		f.beat("the command goes on after its end")
+		f.addHarm("the command goes on after its end")
 	}
 	if r.Limits {
-		f.beat("the supervisor's limits were changed")
+		f.addHarm("the supervisor's limits were changed")
 	}
 	return &outcome{absent: r.Absent, open: r.Open, code: r.Code, out: r.Out + out.String(), total: r.Total, tail: r.Tail, notices: r.Notices, report: r.Report}
 }

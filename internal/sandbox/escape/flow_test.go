@@ -57,7 +57,7 @@ func proxiedSandbox(f *fixture, ended <-chan struct{}) {
 	for !appears(f.WS+"/proxied", 10*time.Millisecond) {
 		select {
 		case <-over:
-			f.beat("the other sandbox did not run")
+			f.addHarm("the other sandbox did not run")
 			resume()
 			return
 		default:
@@ -73,14 +73,14 @@ func proxiedSandbox(f *fixture, ended <-chan struct{}) {
 func (f *fixture) other(o order) {
 	dir := filepath.Join(f.Base, "other")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		f.beat("%v", err)
+		f.addHarm("%v", err)
 		return
 	}
 	if isRoot {
 		_ = os.Chown(dir, f.caller.uid, f.caller.uid)
 	}
 	if err := writeJSON(filepath.Join(dir, "order.json"), o); err != nil {
-		f.beat("%v", err)
+		f.addHarm("%v", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -90,6 +90,6 @@ func (f *fixture) other(o order) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	f.become(c)
 	if out, err := c.CombinedOutput(); err != nil {
-		f.beat("the other sandbox: %v: %s", err, out)
+		f.addHarm("the other sandbox: %v: %s", err, out)
 	}
 }

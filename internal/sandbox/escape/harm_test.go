@@ -131,11 +131,11 @@ func (f *fixture) victimState() string {
 		hex.EncodeToString(sum[:4]), affinity.Count(), strings.TrimSpace(string(oom)))
 }
 
-// beat records harm that a hook of the attempt saw.
-func (f *fixture) beat(format string, args ...any) {
+// addHarm records harm that a hook of the attempt saw.
+func (f *fixture) addHarm(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.beaten = append(f.beaten, fmt.Sprintf(format, args...))
+	f.seenHarm = append(f.seenHarm, fmt.Sprintf(format, args...))
 }
 
 // harm returns what a run changed outside.
@@ -158,7 +158,7 @@ func (f *fixture) harm(o *outcome) []string {
 		harm = append(harm, "the secret was shown")
 	}
 	f.mu.Lock()
-	harm = append(harm, f.beaten...)
+	harm = append(harm, f.seenHarm...)
 	f.mu.Unlock()
 	return append(harm, f.services.heard(f)...)
 }
@@ -173,9 +173,9 @@ func (f *fixture) awaitHarm(a *attempt, o *outcome) {
 	}
 }
 
-// ending reports whether all processes left by the run are inits. Such a process has reported that nothing
+// onlyInitsLeft reports whether all processes left by the run are inits. Such a process has reported that nothing
 // else is left, and is about to end.
-func (f *fixture) ending() bool {
+func (f *fixture) onlyInitsLeft() bool {
 	list := f.processes()
 	return len(list) > 0 && !slices.ContainsFunc(list, func(pid int) bool {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -186,7 +186,7 @@ func (f *fixture) ending() bool {
 // leftovers are the processes and mounts that the run left.
 func (f *fixture) leftovers() []string {
 	var left []string
-	for end := time.Now().Add(2 * time.Second); f.ending() && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Second); f.onlyInitsLeft() && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 	}
 	for _, pid := range f.processes() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// insides are actions that must work in the sandbox: those of the attempts, on the command's own resources.
-var insides = []attempt{
+// allowedActions are actions that must work in the sandbox: those of the attempts, on the command's own resources.
+var allowedActions = []attempt{
 	{id: "Y01", what: "write, change, move and remove files of the workspace", script: `cd "$WS" && echo x >f && echo y >>f && chmod 600 f && touch -d 2001-01-01 f && mv f g && ln g h && ln -s g i && truncate -s 0 g && mkfifo p && rm -r f? g h i p 2>/dev/null; [ ! -e g ]`},
 	{id: "Y02", what: "set attributes and flags of own files", try: func(p *outside) error {
 		if err := os.WriteFile(p.WS+"/f", nil, 0o600); err != nil {
@@ -79,8 +79,8 @@ var insides = []attempt{
 
 // Allowed actions work, as root and as an ordinary user.
 func TestInside(t *testing.T) {
-	for i := range insides {
-		a := &insides[i]
+	for i := range allowedActions {
+		a := &allowedActions[i]
 		t.Run(a.id, func(t *testing.T) {
 			for _, c := range callers() {
 				t.Run(c.name, func(t *testing.T) { a.works(t, c) })

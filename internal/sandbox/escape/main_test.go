@@ -22,6 +22,6 @@ func TestMain(m *testing.M) {
 	if s := tally.String(); s != "" {
 		fmt.Println(s)
 	}
-	removeBinary()
+	removeProgram()
 	os.Exit(code)
 }

@@ -251,7 +251,7 @@ func connectsInside(f *fixture, ended <-chan struct{}) {
 	}
 	for _, host := range []string{"127.0.0.1", f.Address} {
 		if host != "" && say("tcp", join(host, f.Free), "hi") == nil {
-			f.beat("%s reached what listens inside", host)
+			f.addHarm("%s reached what listens inside", host)
 		}
 	}
 	_ = os.WriteFile(f.WS+"/go", nil, 0o666)

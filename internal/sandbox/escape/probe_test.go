@@ -48,7 +48,7 @@ type outside struct {
 
 // probe runs in place of a command: one attempt by its id.
 func probe(id string, args []string) int {
-	p, err := readPlace(args[0])
+	p, err := readOutside(args[0])
 	if err != nil {
 		fmt.Println(err)
 		return codeBroken
@@ -74,7 +74,7 @@ func probe(id string, args []string) int {
 	}
 }
 
-func readPlace(base string) (*outside, error) {
+func readOutside(base string) (*outside, error) {
 	b, err := os.ReadFile(filepath.Join(base, "place.json"))
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ var processes = []attempt{
 			must(t, err)
 			for _, e := range names {
 				if !slices.Contains([]string{".git", "sub", "m2", "main.go", "sock", "own"}, e.Name()) {
-					f.beat("%s is left in the workspace", e.Name())
+					f.addHarm("%s is left in the workspace", e.Name())
 				}
 			}
 		},
@@ -176,7 +176,7 @@ var limits = []attempt{
 		},
 		after: func(_ *testing.T, f *fixture, _ *outcome) {
 			if i, err := os.Stat(f.WS + "/big"); err == nil && i.Size() > 1<<30 {
-				f.beat("a file of %d bytes", i.Size())
+				f.addHarm("a file of %d bytes", i.Size())
 			}
 			_ = os.Remove(f.WS + "/big")
 		},
@@ -185,10 +185,10 @@ var limits = []attempt{
 		id: "P32", what: "flood the caller with output", private: true, settings: limited, script: `yes | head -c 100000000`,
 		after: func(_ *testing.T, f *fixture, o *outcome) {
 			if o.total > 1<<20+4096 {
-				f.beat("%d bytes of output", o.total)
+				f.addHarm("%d bytes of output", o.total)
 			}
 			if !f.box.Plain && !strings.Contains(o.tail, "dropped") {
-				f.beat("nothing says that output was dropped: %q", o.tail)
+				f.addHarm("nothing says that output was dropped: %q", o.tail)
 			}
 		},
 	},
@@ -210,7 +210,7 @@ func survivor(_ *testing.T, f *fixture, _ *outcome) {
 	}
 	_ = os.WriteFile(f.WS+"/go", nil, 0o666)
 	if appears(f.WS+"/survivor", 5*time.Second) {
-		f.beat("a process outlived the command")
+		f.addHarm("a process outlived the command")
 	}
 }
 

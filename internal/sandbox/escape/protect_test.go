@@ -88,25 +88,25 @@ var protects = []attempt{
 		settings: protectMain, after: noHook("deploy/key"),
 	},
 	{
-		id: "C23", what: "make a barred name when another command of the sandbox ends", beside: `true`,
+		id: "C23", what: "make a forbidden name when another command of the sandbox ends", beside: `true`,
 		try: func(p *outside) error {
 			if err := p.ready(); err != nil {
 				return err
 			}
-			return barred(p)
+			return createForbiddenName(p)
 		},
 	},
 	{
-		id: "C24", what: "make a barred name when another sandbox on the workspace ends", during: otherSandbox,
+		id: "C24", what: "make a forbidden name when another sandbox on the workspace ends", during: otherSandbox,
 		try: func(p *outside) error {
 			if err := p.ready(); err != nil {
 				return err
 			}
-			return barred(p)
+			return createForbiddenName(p)
 		},
 	},
 	{
-		id: "C25", what: "make a barred name after somebody on the host removed the placeholder", during: removePlaceholders, strict: true,
+		id: "C25", what: "make a forbidden name after somebody on the host removed the placeholder", during: removePlaceholders, strict: true,
 		documented: func(_ *fixture, o *outcome) string { // no mount protects a name whose placeholder was removed: it is reported
 			if !strings.Contains(o.report, "although its name is protected") {
 				return "it is not reported: " + o.report
@@ -117,7 +117,7 @@ var protects = []attempt{
 			if err := p.ready(); err != nil {
 				return err
 			}
-			return barred(p)
+			return createForbiddenName(p)
 		},
 	},
 	{id: "C26", what: "make a hook with tricks of spelling", script: `cd "$WS/.git/./hooks/../hooks" && : >pre-commit || : >"$WS/sub/../.git/hooks/pre-commit"`},
@@ -145,7 +145,7 @@ var protects = []attempt{
 			f.put(t, f.WS+"/wt/.git", "gitdir: "+f.WS+"/.git/worktrees/wt\n")
 		}, after: func(t *testing.T, f *fixture, _ *outcome) {
 			if b, err := os.ReadFile(f.WS + "/wt/.git"); err != nil || strings.Contains(string(b), "evil") {
-				f.beat("the worktree's link is %q", b)
+				f.addHarm("the worktree's link is %q", b)
 			}
 		},
 	},
@@ -176,7 +176,7 @@ func homeAttempts() []attempt {
 			settings: func(*fixture) *sandbox.Settings { return &sandbox.Settings{} },
 			after: func(_ *testing.T, f *fixture, o *outcome) {
 				if b, err := os.ReadFile(f.Home + "/" + name); err == nil && strings.Contains(string(b), "x\n") {
-					f.beat("~/%s was written", name)
+					f.addHarm("~/%s was written", name)
 				}
 			},
 		})
@@ -188,8 +188,8 @@ func protectMain(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, ProtectedPaths: []string{f.WS + "/main.go", f.WS + "/deploy"}}
 }
 
-// barred creates a forbidden name.
-func barred(p *outside) error {
+// createForbiddenName creates a forbidden name.
+func createForbiddenName(p *outside) error {
 	return anyOf(
 		func() error { return os.WriteFile(p.WS+"/.mcp.json", []byte("{}"), 0o644) },
 		func() error { return os.MkdirAll(p.WS+"/.claude/commands", 0o755) },
@@ -201,7 +201,7 @@ func barred(p *outside) error {
 func noHook(name string) func(*testing.T, *fixture, *outcome) {
 	return func(_ *testing.T, f *fixture, _ *outcome) {
 		if _, err := os.Lstat(f.WS + "/" + name); err == nil {
-			f.beat("%s was made", name)
+			f.addHarm("%s was made", name)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func noHook(name string) func(*testing.T, *fixture, *outcome) {
 func unchanged(name, text string) func(*testing.T, *fixture, *outcome) {
 	return func(_ *testing.T, f *fixture, _ *outcome) {
 		if b, err := os.ReadFile(f.WS + "/" + name); err != nil || string(b) != text {
-			f.beat("%s is %q (%v)", name, b, err)
+			f.addHarm("%s is %q (%v)", name, b, err)
 		}
 	}
 }

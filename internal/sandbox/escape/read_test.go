@@ -223,7 +223,7 @@ func printFile(name string) error {
 var ipcs = []attempt{
 	{id: "R23", what: "leave a key in the user's keyring", inner: true, try: func(p *outside) error {
 		b := []byte("x")
-		id, err := result(unix.SYS_ADD_KEY, text("user"), text(p.Marker), uintptr(unsafe.Pointer(&b[0])), 1, userKeyring)
+		id, err := result(unix.SYS_ADD_KEY, cString("user"), cString(p.Marker), uintptr(unsafe.Pointer(&b[0])), 1, userKeyring)
 		if err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ var ipcs = []attempt{
 		return err
 	}},
 	{id: "R25", what: "receive from a POSIX queue of the host", try: func(p *outside) error {
-		fd, err := result(unix.SYS_MQ_OPEN, text(p.Queue), unix.O_RDWR|unix.O_NONBLOCK)
+		fd, err := result(unix.SYS_MQ_OPEN, cString(p.Queue), unix.O_RDWR|unix.O_NONBLOCK)
 		if err != nil {
 			return err
 		}

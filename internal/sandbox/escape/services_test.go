@@ -23,10 +23,10 @@ type services struct {
 	mu      sync.Mutex
 	log     []string
 	flushed map[string]chan struct{}
-	socks   []socketPlace
+	socks   []socketAddress
 }
 
-type socketPlace struct{ network, address string }
+type socketAddress struct{ network, address string }
 
 // serve starts the servers, and creates shared memory and a queue that contain the secret.
 func serve(t *testing.T, f *fixture) *services {
@@ -98,7 +98,7 @@ func (s *services) stream(t *testing.T, network, address string) int {
 		}
 	})
 	t.Cleanup(func() { l.Close(); done.Wait() })
-	s.socks = append(s.socks, socketPlace{network, l.Addr().String()})
+	s.socks = append(s.socks, socketAddress{network, l.Addr().String()})
 	if a, ok := l.Addr().(*net.TCPAddr); ok {
 		return a.Port
 	}
@@ -126,7 +126,7 @@ func (s *services) packets(t *testing.T, network, address string) int {
 		}
 	})
 	t.Cleanup(func() { c.Close(); done.Wait() })
-	s.socks = append(s.socks, socketPlace{network, c.LocalAddr().String()})
+	s.socks = append(s.socks, socketAddress{network, c.LocalAddr().String()})
 	if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
 		return a.Port
 	}

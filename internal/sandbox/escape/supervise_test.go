@@ -74,7 +74,7 @@ func supervise(base string) int {
 		fmt.Fprintln(os.Stderr, "no order:", err)
 		return 1
 	}
-	r := o.obey()
+	r := o.execute()
 	b, _ := json.Marshal(r)
 	if err := os.WriteFile(filepath.Join(base, "report.json"), b, 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -83,7 +83,7 @@ func supervise(base string) int {
 	return 0
 }
 
-func (o *order) obey() *report {
+func (o *order) execute() *report {
 	if fd, err := unix.Open(o.Out, unix.O_RDONLY|unix.O_DIRECTORY, 0); err == nil {
 		_ = unix.Dup3(fd, leaked, 0)
 		_ = unix.Close(fd)
@@ -108,7 +108,7 @@ func (o *order) obey() *report {
 		}
 		_ = c.Wait()
 	}
-	out := &ending{max: 1 << 20}
+	out := &headAndTail{max: 1 << 20}
 	before, _ := os.ReadFile("/proc/self/limits")
 	var streams [2]*os.File
 	for i, name := range []string{o.Stdin, o.Stdout} {
@@ -250,17 +250,17 @@ func words(err error) string {
 	return err.Error()
 }
 
-// ending keeps the first and the last bytes that are written to it.
-type ending struct {
+// headAndTail keeps the first and the last bytes that are written to it.
+type headAndTail struct {
 	first bytes.Buffer
 	max   int
 	total int
 	tail  string
 }
 
-func (e *ending) String() string { return e.first.String() }
+func (e *headAndTail) String() string { return e.first.String() }
 
-func (e *ending) Write(p []byte) (int, error) {
+func (e *headAndTail) Write(p []byte) (int, error) {
 	if room := e.max - e.first.Len(); room > 0 {
 		e.first.Write(p[:min(room, len(p))])
 	}

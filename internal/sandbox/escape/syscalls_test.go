@@ -34,8 +34,8 @@ func permitted(nr uintptr, args ...uintptr) error {
 	}
 }
 
-// text returns a string for the kernel.
-func text(s string) uintptr {
+// cString returns a string for the kernel.
+func cString(s string) uintptr {
 	b, _ := unix.BytePtrFromString(s)
 	kept = append(kept, b)
 	return uintptr(unsafe.Pointer(b))

@@ -72,10 +72,10 @@ var calls = []attempt{
 
 	{id: "S01", what: "handle page faults (userfaultfd)", inner: true, try: func(*outside) error { return call(unix.SYS_USERFAULTFD, 1) }},
 	{id: "S02", what: "write the accounts of all processes to a file (acct)", root: true, inner: true, try: func(p *outside) error {
-		return permitted(unix.SYS_ACCT, text(p.Base+"/nowhere/acct"))
+		return permitted(unix.SYS_ACCT, cString(p.Base+"/nowhere/acct"))
 	}},
 	{id: "S03", what: "use a file as swap", root: true, inner: true, try: func(p *outside) error {
-		return permitted(unix.SYS_SWAPON, text(p.Base+"/nowhere/swap"), 0)
+		return permitted(unix.SYS_SWAPON, cString(p.Base+"/nowhere/swap"), 0)
 	}},
 	{id: "S04", what: "read the kernel's log with a call (syslog)", root: true, inner: true, try: func(*outside) error {
 		b := make([]byte, 4096)
@@ -121,7 +121,7 @@ var calls = []attempt{
 		return call(unix.SYS_PERSONALITY, 1<<32|0x0400000)
 	}},
 	{id: "S15", what: "ask the kernel for a file system's quota", root: true, inner: true, try: func(*outside) error {
-		return permitted(unix.SYS_QUOTACTL, 0x800007<<8, text("/nowhere"), 0, 0) // Q_GETQUOTA
+		return permitted(unix.SYS_QUOTACTL, 0x800007<<8, cString("/nowhere"), 0, 0) // Q_GETQUOTA
 	}},
 	{id: "S16", what: "lock memory for all, and set the real-time policy", root: true, inner: true, try: func(*outside) error {
 		p := struct{ priority int32 }{1}

@@ -51,7 +51,7 @@ func (f *fixture) openTerminal(t *testing.T) {
 				return
 			}
 			if all.Write(b[:n]); strings.Contains(all.String(), f.Marker) {
-				f.beat("the terminal got %q", all.String())
+				f.addHarm("the terminal got %q", all.String())
 				all.Reset()
 			}
 		}

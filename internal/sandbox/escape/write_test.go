@@ -18,7 +18,7 @@ import (
 var writes = []attempt{
 	{id: "W03", what: "write beside the workspace with ..", script: `cd "$WS" && echo x >>../outside/file`},
 	{id: "W07", what: "write beside the workspace by /proc/self/cwd", script: `cd "$WS" && echo x >>/proc/self/cwd/../outside/file`},
-	{id: "W08", what: "write by the root of process 1", root: true, absent: noFirst, script: `echo x >>"/proc/1/root$OUT/file"`},
+	{id: "W08", what: "write by the root of process 1", root: true, absent: cannotInspectInit, script: `echo x >>"/proc/1/root$OUT/file"`},
 	{id: "W09", what: "write by the root of the parent", script: `echo x >>"/proc/$PPID/root$OUT/file"`},
 	{id: "W10", what: "write from a folder that the parent left open", try: func(*outside) error {
 		var last error
@@ -139,7 +139,7 @@ var writes = []attempt{
 	}},
 	{id: "B27", what: "move the workspace itself", script: `mv "$WS" "$BASE/moved" && mkdir "$WS"`, after: func(_ *testing.T, f *fixture, _ *outcome) {
 		if _, err := os.Stat(f.Base + "/moved"); err == nil {
-			f.beat("the workspace was moved")
+			f.addHarm("the workspace was moved")
 		}
 	}},
 	{id: "B28", what: "lower how likely the victim is spared when memory is short", try: func(p *outside) error {
@@ -152,7 +152,7 @@ var writes = []attempt{
 	}},
 	{id: "B31", what: "set a file outside with a new call (file_setattr)", inner: true, try: func(p *outside) error {
 		var attr [24]byte
-		return call(469, ^uintptr(99), text(p.Out+"/file"), uintptr(unsafe.Pointer(&attr[0])), 24, 0)
+		return call(469, ^uintptr(99), cString(p.Out+"/file"), uintptr(unsafe.Pointer(&attr[0])), 24, 0)
 	}},
 }
 
@@ -187,8 +187,8 @@ func disk() string {
 	return ""
 }
 
-// noFirst returns why process 1 cannot be inspected here.
-func noFirst() string {
+// cannotInspectInit returns why process 1 cannot be inspected here.
+func cannotInspectInit() string {
 	if _, err := os.Stat("/proc/1/root/"); isRoot && err != nil {
 		return "root may not look into process 1 of this machine"
 	}

@@ -28,14 +28,14 @@ func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *sharedSpaces) (
 	p.begin("start")
 	switch {
 	case r != nil:
-		child = j.entryHelper(p, r)
-	case shared && j.ownUser():
-		j.ids(p)
+		child = j.addEntryHelper(p, r)
+	case shared && j.hasUserNamespace():
+		j.addIDMap(p)
 	}
 	p.ops = append(p.ops, common.ops[:j.cut]...)
 	j.addDefaults(p, a, d, shared)
 	p.ops = append(p.ops, common.ops[j.cut:j.fork]...)
-	j.execute(p, a, d, common.ops[j.fork:])
+	j.addExecute(p, a, d, common.ops[j.fork:])
 	return p, child
 }
 
@@ -52,7 +52,7 @@ func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 		if j.weaker || !a.Terminal {
 			p.call(unix.SYS_SETSID)
 		}
-		j.descriptors(p, d)
+		j.addDescriptors(p, d)
 	}
 	if !shared || noClone3.Load() { // if clone3 created the process, it has reset the signal handlers
 		p.begin("reset signal handlers")
@@ -61,16 +61,16 @@ func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 			p.try(unix.SYS_RT_SIGACTION, num(s), at(action), num(0), num(8))
 		}
 	}
-	j.tie(p)
+	j.addEndWithParent(p)
 	if a.Dir != "" {
 		p.begin("enter " + a.Dir)
 		p.call(unix.SYS_CHDIR, p.path(a.Dir))
 	}
 }
 
-// descriptors moves the command's files to their numbers and the control socket to the number after them, and
+// addDescriptors moves the command's files to their numbers and the control socket to the number after them, and
 // marks all other descriptors close-on-exec.
-func (j *Jail) descriptors(p *program, d *descriptors) {
+func (j *Jail) addDescriptors(p *program, d *descriptors) {
 	p.begin("place the descriptors")
 	n := len(d.files)
 	high := make([]arg, n)
@@ -96,8 +96,8 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 	p.call(unix.SYS_CLOSE_RANGE, num(n+1), num(^uint32(0)), num(unix.CLOSE_RANGE_CLOEXEC))
 }
 
-// tie adds the steps that make the command end when this process ends.
-func (j *Jail) tie(p *program) {
+// addEndWithParent adds the steps that make the command end when this process ends.
+func (j *Jail) addEndWithParent(p *program) {
 	p.begin("end init with this process") // when this process ends, the kernel closes its end of the socket, which notifies init
 	if j.weaker {
 		p.call(unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)), num(0), num(0), num(0))
@@ -108,10 +108,10 @@ func (j *Jail) tie(p *program) {
 	p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_SETFL), num(unix.O_RDWR|unix.O_ASYNC))
 }
 
-// execute ends the program. Init and the command start concurrently. The command is in a Landlock domain that
+// addExecute ends the program. Init and the command start concurrently. The command is in a Landlock domain that
 // does not contain init, so the command cannot access the memory that init shares with this process until
 // init has executed its own program.
-func (j *Jail) execute(p *program, a *Attr, d *descriptors, restrict []instruction) {
+func (j *Jail) addExecute(p *program, a *Attr, d *descriptors, restrict []instruction) {
 	if !j.weaker {
 		p.begin("start init")
 		const command = "\x02\x00\x00\x00" // the command's process id, which fork stores here

@@ -42,8 +42,8 @@ func anyContains(list []string, p string) bool {
 	return slices.ContainsFunc(list, func(base string) bool { return within(p, base) })
 }
 
-// plan returns the mounts of a policy, each folder before its content.
-func (j *Jail) plan() []mount {
+// mounts returns the mounts of a policy, each folder before its content.
+func (j *Jail) mounts() []mount {
 	p := j.policy
 	var list []mount
 	fresh := []string{"/dev/shm", "/dev/pts"}
@@ -98,9 +98,9 @@ func (j *Jail) plan() []mount {
 	return slices.CompactFunc(list, func(a, b mount) bool { return a.path == b.path && a.kind == b.kind })
 }
 
-// files adds the steps that create the command's view of the file system.
-func (j *Jail) files(p *program) {
-	list := j.plan()
+// addFiles adds the steps that create the command's view of the file system.
+func (j *Jail) addFiles(p *program) {
+	list := j.mounts()
 	writable := p.words(attrWrite, 0, unix.MS_PRIVATE, 0)
 	const size = 32
 	tree := func(path string, dir bool) *instruction {
@@ -132,10 +132,10 @@ func (j *Jail) files(p *program) {
 	storeSlot(p.call(unix.SYS_UMASK, num(0)), slotUmask)
 	j.addTmpfs(p, list)
 	for i, m := range list {
-		j.attach(p, list[i], tmpfsAbove(list[:i], m.path))
+		j.addMount(p, list[i], tmpfsAbove(list[:i], m.path))
 	}
 	p.call(unix.SYS_UMASK, slot(slotUmask))
-	j.devices(p)
+	j.addDevices(p)
 }
 
 // tmpfsAbove returns the fresh folder in which a mount point must be created, or "".
@@ -151,8 +151,8 @@ func tmpfsAbove(before []mount, p string) string {
 	return ""
 }
 
-// attach attaches one mount at its path.
-func (j *Jail) attach(p *program, m mount, fresh string) {
+// addMount attaches one mount at its path.
+func (j *Jail) addMount(p *program, m mount, fresh string) {
 	p.begin("mount " + m.path)
 	if fresh != "" {
 		for at := len(fresh) + 1; ; {
@@ -228,8 +228,8 @@ func (j *Jail) addTmpfs(p *program, list []mount) {
 	p.call(unix.SYS_MOVE_MOUNT, root, p.path(""), num(atCwd), p.path("/dev/shm"), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// devices mounts the command's private terminals and processes.
-func (j *Jail) devices(p *program) {
+// addDevices mounts the command's private terminals and processes.
+func (j *Jail) addDevices(p *program) {
 	const plain = unix.MS_NOSUID | unix.MS_NOEXEC
 	p.begin("mount /dev/pts")
 	p.call(unix.SYS_MOUNT, p.path("devpts"), p.path("/dev/pts"), p.path("devpts"), num(plain), p.path("newinstance,ptmxmode=0666,mode=0620"))
@@ -246,13 +246,13 @@ func (j *Jail) devices(p *program) {
 	if j.policy.Nested { // to set its id maps, a nested namespace needs a writable /proc; the machine's settings in it stay read-only
 		for _, name := range []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"} {
 			if j.exists(name) {
-				j.readOnly(p, name)
+				j.addReadOnly(p, name)
 			}
 		}
 	}
 }
 
-func (j *Jail) readOnly(p *program, name string) {
+func (j *Jail) addReadOnly(p *program, name string) {
 	from := p.newSlot(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
 	read := p.words(attrRead, 0, 0, 0)
 	p.call(unix.SYS_MOUNT_SETATTR, from, p.path(""), num(unix.AT_EMPTY_PATH), at(read), num(32))

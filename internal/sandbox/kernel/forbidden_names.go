@@ -44,8 +44,8 @@ type nameWatcher struct {
 	mu      sync.Mutex
 	running map[*Process]*runningCommand
 	users   int
-	folders []*watched
-	current map[string]*watched // the open folder at each path; nil if no command has run
+	folders []*watchedFolder
+	current map[string]*watchedFolder // the open folder at each path; nil if no command has run
 	bases   map[string]bool
 
 	events     *os.File      // nil if no command has run long enough, or if the kernel provides no inotify
@@ -55,8 +55,8 @@ type nameWatcher struct {
 	polled     chan struct{} // closed when poll has ended
 }
 
-// watched is a folder with forbidden names.
-type watched struct {
+// watchedFolder is a folder with forbidden names.
+type watchedFolder struct {
 	path   string
 	folder *os.File // the open folder; it stays the same if the folder is moved
 	fresh  bool     // it was just checked
@@ -99,7 +99,7 @@ func (w *nameWatcher) begin() error {
 }
 
 // begin records which names exist before any command runs.
-func (f *watched) begin() {
+func (f *watchedFolder) begin() {
 	for k := range f.names {
 		n := &f.names[k]
 		n.moved, n.external = 0, f.has(n.base) && !f.sweep(n.base)
@@ -110,7 +110,7 @@ func (f *watched) begin() {
 // one are watched.
 func (w *nameWatcher) open() error {
 	if w.current == nil {
-		w.current, w.bases, w.running = map[string]*watched{}, map[string]bool{}, map[*Process]*runningCommand{}
+		w.current, w.bases, w.running = map[string]*watchedFolder{}, map[string]bool{}, map[*Process]*runningCommand{}
 		for _, n := range w.names {
 			w.bases[filepath.Base(n.Path)] = true
 		}
@@ -139,7 +139,7 @@ func (w *nameWatcher) add(dir string) error {
 	if err != nil {
 		return &StartError{"watch " + dir, err}
 	}
-	f := &watched{path: dir, folder: os.NewFile(uintptr(fd), dir), fresh: true}
+	f := &watchedFolder{path: dir, folder: os.NewFile(uintptr(fd), dir), fresh: true}
 	for _, n := range w.names {
 		if filepath.Dir(n.Path) == dir {
 			f.names = append(f.names, watchedName{base: filepath.Base(n.Path)})
@@ -167,12 +167,12 @@ func (w *nameWatcher) subscribe() bool {
 		w.subscribed = w.subscribed && w.register(f)
 	}
 	go w.listen(w.events, w.read)
-	w.settle()
+	w.setSettleDeadline()
 	return w.subscribed
 }
 
 // register subscribes to the events of a folder, and reports whether that succeeded.
-func (w *nameWatcher) register(f *watched) bool {
+func (w *nameWatcher) register(f *watchedFolder) bool {
 	connection, err := w.events.SyscallConn()
 	if err != nil {
 		return false
@@ -183,8 +183,8 @@ func (w *nameWatcher) register(f *watched) bool {
 	return err == nil
 }
 
-// remove ends the watching. No command runs any more.
-func (w *nameWatcher) remove() {
+// close ends the watching. No command runs any more.
+func (w *nameWatcher) close() {
 	w.mu.Lock()
 	if w.events != nil {
 		w.events.Close()
@@ -205,14 +205,14 @@ func (w *nameWatcher) started(p *Process) {
 	w.mu.Lock()
 	if w.users > 0 {
 		w.running[p] = &runningCommand{}
-		w.settle()
+		w.setSettleDeadline()
 	}
 	w.mu.Unlock()
 	w.sweepNow() // the command may have created names already
 }
 
-// settle makes listen record the activity of the processes after settleTime without events.
-func (w *nameWatcher) settle() {
+// setSettleDeadline makes listen record the activity of the processes after settleTime without events.
+func (w *nameWatcher) setSettleDeadline() {
 	if w.events == nil {
 		return
 	}
@@ -262,7 +262,7 @@ func (w *nameWatcher) listen(events *os.File, done chan struct{}) {
 			for p, s := range w.running {
 				s.trace = p.trace()
 			}
-			w.settle()
+			w.setSettleDeadline()
 			w.mu.Unlock()
 		case err != nil:
 			return
@@ -375,13 +375,13 @@ func (w *nameWatcher) suspects(ended *Process) (list []*Process) {
 	return list
 }
 
-func (f *watched) has(base string) bool {
+func (f *watchedFolder) has(base string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(int(f.folder.Fd()), base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
 // same reports whether the path still leads to this folder.
-func (f *watched) same() bool {
+func (f *watchedFolder) same() bool {
 	var now, opened unix.Stat_t
 	return unix.Lstat(f.path, &now) == nil && unix.Fstat(int(f.folder.Fd()), &opened) == nil && now.Dev == opened.Dev && now.Ino == opened.Ino
 }

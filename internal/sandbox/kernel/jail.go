@@ -153,20 +153,20 @@ func (j *Jail) compile() error {
 	p := newProgram()
 	var grants []grant
 	if j.weaker {
-		if grants, err = j.split(); err != nil {
+		if grants, err = j.weakerGrants(); err != nil {
 			return err
 		}
 	} else {
-		j.files(p)
-		j.network(p)
+		j.addFiles(p)
+		j.addNetwork(p)
 		grants = j.grants()
 	}
 	j.cut = len(p.ops)
-	j.limits(p)
-	j.capabilities(p)
-	j.filter(p)
+	j.addLimits(p)
+	j.addDropCapabilities(p)
+	j.addFilter(p)
 	j.fork = len(p.ops)
-	j.landlock(p, grants)
+	j.addLandlock(p, grants)
 	j.program = p
 	return nil
 }
@@ -177,7 +177,7 @@ func (j *Jail) Weaker() bool { return j.weaker }
 // Close releases the resources of the jail. All commands should have ended.
 func (j *Jail) Close() error {
 	j.placeholders.remove()
-	j.watch.remove()
+	j.watch.close()
 	j.sharedSpaces.close()
 	var err error
 	if j.group != nil {

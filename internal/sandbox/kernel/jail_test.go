@@ -58,8 +58,8 @@ func asUser() int {
 	return 0
 }
 
-// ways are the two ways to start a command.
-func ways(t *testing.T, test func(t *testing.T, prepare func(*Policy) *Jail)) {
+// eachWay are the two ways to start a command.
+func eachWay(t *testing.T, test func(t *testing.T, prepare func(*Policy) *Jail)) {
 	for _, way := range []struct {
 		name   string
 		reexec bool
@@ -135,7 +135,7 @@ func write(t testing.TB, name, text string) string {
 }
 
 func TestFiles(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		outside, work := t.TempDir(), t.TempDir()
 		write(t, outside+"/file", "outside")
 		write(t, work+"/file", "inside")
@@ -174,11 +174,11 @@ func TestFiles(t *testing.T) {
 			{"move the hooks", "mv .git/hooks .git/old", "busy", true},
 			{"move what is pinned", "mv .git old", "busy", true},
 			{"write in what is pinned", "echo x > .git/index && cat .git/index", "x\n", false},
-			{"make a barred file", "echo x > .mcp.json", "", true},
-			{"put a barred file", "echo x > y && mv -f y .mcp.json", "", true},
-			{"link a barred file", "echo x > y; ln -f y .mcp.json", "", true},
-			{"remove what bars", "rm -f .mcp.json", "busy", true},
-			{"make a barred folder's file", "mkdir -p .vscode; echo x > .vscode/tasks.json", "irectory", true},
+			{"make a forbidden file", "echo x > .mcp.json", "", true},
+			{"put a forbidden file", "echo x > y && mv -f y .mcp.json", "", true},
+			{"link a forbidden file", "echo x > y; ln -f y .mcp.json", "", true},
+			{"remove the placeholder", "rm -f .mcp.json", "busy", true},
+			{"make a forbidden folder's file", "mkdir -p .vscode; echo x > .vscode/tasks.json", "irectory", true},
 			{"temporary files are its own", "ls -A /tmp /var/tmp | grep -v /; echo x > /tmp/x; cat /var/tmp/x", "x\n", false},
 			{"shared memory is its own", "ls -A /dev/shm; echo x > /dev/shm/x", "", false},
 			{"devices", "head -c 4 /dev/zero | wc -c; echo x > /dev/null; head -c 1 /dev/urandom | wc -c", "4\n1\n", false},
@@ -212,12 +212,12 @@ func TestFiles(t *testing.T) {
 
 // With a umask that makes new folders inaccessible, a command still has its files, and it inherits that
 // umask.
-func TestMask(t *testing.T) {
+func TestUmask(t *testing.T) {
 	work := t.TempDir() + "/a/b"
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}, Write: []string{work}})
 		defer syscall.Umask(syscall.Umask(0o177))
 		if got := sh(t, j, work, "umask; echo hi > f && cat f; rm f"); got.out != "0177\nhi\n" {
@@ -227,7 +227,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestEnd(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}})
 		for _, tt := range []struct {
 			script string
@@ -250,7 +250,7 @@ func TestEnd(t *testing.T) {
 }
 
 func TestStartFails(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}})
 		for _, tt := range []struct {
 			path, dir, step string
@@ -274,7 +274,7 @@ func TestStartFails(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}})
 		proc, r := start(t, j, Attr{Dir: "/"}, "trap 'echo got; exit 7' TERM; echo begun; while :; do :; done")
 		buf := make([]byte, 6)
@@ -345,7 +345,7 @@ func TestParentDies(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}, Network: ProxyNetwork})
 		proc, r := start(t, j, Attr{Dir: "/", Serve: func(l net.Listener) {
 			for {
@@ -366,7 +366,7 @@ func TestProxy(t *testing.T) {
 }
 
 func TestRefusedCallsReported(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}, Notify: true})
 		got := sh(t, j, "/", "unshare -Ur true; unshare -Ur true")
 		if len(got.Refused) != 1 || got.Refused[0].Call != "unshare(CLONE_NEWUSER)" || got.Refused[0].Count != 2 {

@@ -30,8 +30,8 @@ func (*Jail) TempDir() string { return "" }
 // Caches returns "".
 func (*Jail) Caches() string { return "" }
 
-// TakeFrom does nothing.
-func (*Jail) TakeFrom(*Jail) {}
+// TakeNamespacesFrom does nothing.
+func (*Jail) TakeNamespacesFrom(*Jail) {}
 
 // IsPlaceholder returns false.
 func IsPlaceholder(string) bool { return false }

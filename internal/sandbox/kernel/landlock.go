@@ -49,9 +49,9 @@ type grant struct {
 	gone   bool // the path may no longer exist when a command starts
 }
 
-// landlock adds the ruleset. Its rules apply to the files to which the paths lead when it is
+// addLandlock adds the ruleset. Its rules apply to the files to which the paths lead when it is
 // created, so this step comes after the mounts.
-func (j *Jail) landlock(p *program, grants []grant) {
+func (j *Jail) addLandlock(p *program, grants []grant) {
 	p.begin("restrict files with Landlock")
 	handled := handledFiles(j.abi)
 	var nets, scopes uint64
@@ -116,11 +116,11 @@ func (j *Jail) grants() []grant {
 	for _, c := range p.CacheMounts {
 		list = append(list, grant{path: c.Path, rights: rightsWrite})
 	}
-	return append(list, j.named(p.Read, p.Write, p.List)...)
+	return append(list, j.namedGrants(p.Read, p.Write, p.List)...)
 }
 
-// named returns the rights on the paths that the policy names.
-func (j *Jail) named(read, write, names []string) []grant {
+// namedGrants returns the rights on the paths that the policy names.
+func (j *Jail) namedGrants(read, write, names []string) []grant {
 	var list []grant
 	add := func(paths []string, rights uint64) {
 		for _, path := range paths {

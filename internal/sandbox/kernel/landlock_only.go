@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// split returns the rights of a command without a mount namespace. Landlock cannot exclude a part
+// weakerGrants returns the rights of a command without a mount namespace. Landlock cannot exclude a part
 // of a tree to which it grants access. If a tree contains a hidden path, split therefore grants
 // access to the entries of the tree one by one. Entries that are created in such a tree later are
 // not accessible.
-func (j *Jail) split() ([]grant, error) {
+func (j *Jail) weakerGrants() ([]grant, error) {
 	p := j.policy
 	temp := p.Temp
 	if temp == "" {
@@ -22,7 +22,7 @@ func (j *Jail) split() ([]grant, error) {
 		}
 		j.temp, temp = dir, dir
 	}
-	list := j.named(nil, []string{temp}, p.List)
+	list := j.namedGrants(nil, []string{temp}, p.List)
 	read := p.Read
 	if slices.Contains(read, "/") {
 		read = append(slices.Clone(j.top), slices.DeleteFunc(slices.Clone(read), func(r string) bool { return r == "/" })...)

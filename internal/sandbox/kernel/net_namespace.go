@@ -32,7 +32,7 @@ import (
 // this is faster than sharing.
 type sharedSpaces struct {
 	mu      sync.Mutex
-	jails   int // the number of jails that use the namespaces, see [Jail.TakeFrom]
+	jails   int // the number of jails that use the namespaces, see [Jail.TakeNamespacesFrom]
 	starts  int
 	spaces  []*os.File // descriptors in the order of spaceKinds
 	refused bool       // true if the namespaces cannot be created or entered
@@ -54,8 +54,8 @@ func (j *Jail) shares() bool {
 	return !j.weaker && !j.reexec && !p.Open && !p.Nested && network && p.Unix == UnixNone && len(j.rlimits) == 0
 }
 
-// enter returns the shared namespaces for a command, or nil if the command gets its own.
-func (j *Jail) enter(a *Attr) *sharedSpaces {
+// sharedSpacesFor returns the shared namespaces for a command, or nil if the command gets its own.
+func (j *Jail) sharedSpacesFor(a *Attr) *sharedSpaces {
 	r := j.sharedSpaces
 	if r == nil || a.PrivateLocalhost || !j.shares() || noClone3.Load() {
 		return nil
@@ -74,9 +74,9 @@ func (j *Jail) enter(a *Attr) *sharedSpaces {
 	return r
 }
 
-// TakeFrom makes the jail's commands use the localhost of the jail that this jail replaces, so that
+// TakeNamespacesFrom makes the jail's commands use the localhost of the jail that this jail replaces, so that
 // they reach the ports of earlier commands. It must be called before the first command of j.
-func (j *Jail) TakeFrom(old *Jail) {
+func (j *Jail) TakeNamespacesFrom(old *Jail) {
 	if j.sharedSpaces == nil || old.sharedSpaces == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind || j.policy.Network != old.policy.Network {
 		return
 	}
@@ -136,11 +136,11 @@ func (r *sharedSpaces) close() {
 	r.spaces = nil
 }
 
-// entryHelper adds the steps that enter the shared namespaces and create the command's process there, as a
+// addEntryHelper adds the steps that enter the shared namespaces and create the command's process there, as a
 // child of this process.
-func (j *Jail) entryHelper(p *program, r *sharedSpaces) (child helperChild) {
+func (j *Jail) addEntryHelper(p *program, r *sharedSpaces) (child helperChild) {
 	p.begin("enter the namespaces")
-	flags := j.flags() | unix.CLONE_VM | unix.CLONE_PARENT | unix.CLONE_PIDFD | unix.CLONE_CLEAR_SIGHAND
+	flags := j.namespaceFlags() | unix.CLONE_VM | unix.CLONE_PARENT | unix.CLONE_PIDFD | unix.CLONE_CLEAR_SIGHAND
 	for i, space := range spaceKinds {
 		p.call(unix.SYS_SETNS, num(r.spaces[i].Fd()), num(space.flag))
 		flags &^= space.flag

@@ -233,7 +233,7 @@ func TestSharedLocalhostProxies(t *testing.T) {
 func TestNamespaceReused(t *testing.T) {
 	old, j := prepareShared(t, Policy{LocalBind: true}), prepareShared(t, Policy{LocalBind: true})
 	a := spacesOf(t, old, "net")
-	j.TakeFrom(old)
+	j.TakeNamespacesFrom(old)
 	old.Close()
 	if b := spacesOf(t, j, "net"); a[0] != b[0] {
 		t.Errorf("the commands of the old jail are in %s, those of the new one in %s", a, b)
@@ -245,7 +245,7 @@ func TestNamespaceReused(t *testing.T) {
 	}
 	for _, p := range [][2]Policy{{{}, {}}, {{LocalBind: true}, {}}, {{}, {LocalBind: true}}, {{LocalBind: true}, {LocalBind: true, Network: ProxyNetwork}}} {
 		old, j := prepareShared(t, p[0]), prepareShared(t, p[1])
-		if j.TakeFrom(old); j.sharedSpaces == old.sharedSpaces {
+		if j.TakeNamespacesFrom(old); j.sharedSpaces == old.sharedSpaces {
 			t.Errorf("%+v: they share namespaces", p)
 		}
 	}

@@ -15,14 +15,14 @@ import (
 func pidNamespace() (*Jail, error) {
 	j := &Jail{policy: &Policy{Open: true}, reexec: mustReexec}
 	j.program = newProgram()
-	if err := canUsePidNS(); err != nil {
+	if err := checkPidNS(); err != nil {
 		return nil, fmt.Errorf("%w: the kernel refuses a pid namespace (%w)", ErrUnsupported, err)
 	}
 	return j, nil
 }
 
-// canUsePidNS returns nil if a pid namespace can be created. To test this, it creates one.
-var canUsePidNS = sync.OnceValue(func() error {
+// checkPidNS returns nil if a pid namespace can be created. To test this, it creates one.
+var checkPidNS = sync.OnceValue(func() error {
 	j := &Jail{policy: &Policy{Open: true}, reexec: mustReexec}
 	p := newProgram()
 	p.call(unix.SYS_EXIT_GROUP, num(0))
@@ -43,12 +43,12 @@ var canMakePidNS = sync.OnceValue(func() bool {
 	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 })
 
-// ownUser reports whether commands have their own user namespace.
-func (j *Jail) ownUser() bool { return j.flags()&unix.CLONE_NEWUSER != 0 }
+// hasUserNamespace reports whether commands have their own user namespace.
+func (j *Jail) hasUserNamespace() bool { return j.namespaceFlags()&unix.CLONE_NEWUSER != 0 }
 
-// inner returns the number of a user or group in the namespace. Root gets the number of the user
+// idInside returns the number of a user or group in the namespace. Root gets the number of the user
 // nobody, so that no program assumes that it has root's rights.
-func (j *Jail) inner(id int) int {
+func (j *Jail) idInside(id int) int {
 	if id == 0 && !j.policy.Open {
 		return nobody
 	}
@@ -58,8 +58,8 @@ func (j *Jail) inner(id int) int {
 // mapUser makes package syscall map the user when it starts a process.
 func (j *Jail) mapUser(sys *syscall.SysProcAttr) {
 	uid, gid := syscall.Geteuid(), syscall.Getegid()
-	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: j.inner(uid), HostID: uid, Size: 1}}
-	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: j.inner(gid), HostID: gid, Size: 1}}
+	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: j.idInside(uid), HostID: uid, Size: 1}}
+	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: j.idInside(gid), HostID: gid, Size: 1}}
 	if !j.policy.Open {
 		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	}

@@ -23,7 +23,7 @@ func open(t *testing.T, prepare func(*Policy) *Jail) *Jail {
 }
 
 func TestOpenUnconfined(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := open(t, prepare)
 		dir := t.TempDir()
 		proc, r := start(t, j, Attr{Dir: dir}, "id -u; pwd; echo x > "+dir+"/made && cat "+dir+"/made; ls -d /tmp")
@@ -43,7 +43,7 @@ func TestOpenUnconfined(t *testing.T) {
 
 // All processes of a command end with it, however they detached themselves.
 func TestOpenKillsDescendants(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := open(t, prepare)
 		for name, script := range map[string]string{
 			"in the background":  "sleep 1000 & echo on",
@@ -66,7 +66,7 @@ func TestOpenKillsDescendants(t *testing.T) {
 }
 
 func TestOpenSignals(t *testing.T) {
-	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+	eachWay(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := open(t, prepare)
 		proc, r := start(t, j, Attr{}, "trap 'echo asked; exit 3' TERM; echo on; sleep 1000 & wait")
 		if _, err := r.Read(make([]byte, 3)); err != nil {

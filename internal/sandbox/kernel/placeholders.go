@@ -64,7 +64,7 @@ func procFD(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) 
 
 // sweep removes a placeholder that no sandbox uses any more, left by a sandbox that was killed or by an
 // earlier version. It reports whether the name is free.
-func (f *watched) sweep(base string) bool {
+func (f *watchedFolder) sweep(base string) bool {
 	if !isPlaceholderAt(f.folder, base) {
 		return false
 	}

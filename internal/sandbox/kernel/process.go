@@ -102,7 +102,7 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 	if j.reexec {
 		err = p.reexec(a, pair[1])
 	} else {
-		err = p.share(a, pair[1])
+		err = p.startShared(a, pair[1])
 	}
 	if err != nil {
 		unix.Close(p.control)
@@ -119,13 +119,13 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 		}()
 	}
 	if j.memory > 0 {
-		go p.guard()
+		go p.watchMemory()
 	}
 	return p, nil
 }
 
-// flags returns the namespaces of a command.
-func (j *Jail) flags() uintptr {
+// namespaceFlags returns the namespaces of a command.
+func (j *Jail) namespaceFlags() uintptr {
 	if j.weaker {
 		return 0
 	}
@@ -142,8 +142,8 @@ func (j *Jail) flags() uintptr {
 	return uintptr(flags)
 }
 
-// share starts the command in a process that shares this process's memory until it executes a program.
-func (p *Process) share(a *Attr, control int) error {
+// startShared starts the command in a process that shares this process's memory until it executes a program.
+func (p *Process) startShared(a *Attr, control int) error {
 	fds := descriptors{control: control}
 	for _, f := range a.Files {
 		fd := -1
@@ -152,11 +152,11 @@ func (p *Process) share(a *Attr, control int) error {
 		}
 		fds.files = append(fds.files, fd)
 	}
-	if err := p.open(&fds); err != nil {
+	if err := p.openDescriptors(&fds); err != nil {
 		return err
 	}
-	if r := p.jail.enter(a); r != nil {
-		child := p.write(a, &fds, r)
+	if r := p.jail.sharedSpacesFor(a); r != nil {
+		child := p.buildProgram(a, &fds, r)
 		err := p.startInNamespace(child)
 		runtime.KeepAlive(a)
 		if err == nil {
@@ -164,11 +164,11 @@ func (p *Process) share(a *Attr, control int) error {
 		}
 		r.refuse() // use new namespaces instead
 	}
-	p.write(a, &fds, nil)
+	p.buildProgram(a, &fds, nil)
 	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
 
 	pidfd := int32(-1)
-	flags := p.jail.flags() | unix.CLONE_VM | unix.CLONE_PIDFD
+	flags := p.jail.namespaceFlags() | unix.CLONE_VM | unix.CLONE_PIDFD
 	pid := -int64(unix.ENOSYS)
 	if !noClone3.Load() {
 		args := [8]uint64{uint64(flags) | unix.CLONE_CLEAR_SIGHAND, uint64(uintptr(unsafe.Pointer(&pidfd))), 0, 0, uint64(unix.SIGCHLD), 0, 0, 0}
@@ -188,8 +188,8 @@ func (p *Process) share(a *Attr, control int) error {
 	return nil
 }
 
-// write builds the program for a command that shares this process's memory.
-func (p *Process) write(a *Attr, d *descriptors, r *sharedSpaces) helperChild {
+// buildProgram builds the program for a command that shares this process's memory.
+func (p *Process) buildProgram(a *Attr, d *descriptors, r *sharedSpaces) helperChild {
 	var child helperChild
 	p.program, child = p.jail.assemble(a, d, true, r)
 	p.slots = p.program.load()
@@ -197,8 +197,8 @@ func (p *Process) write(a *Attr, d *descriptors, r *sharedSpaces) helperChild {
 	return child
 }
 
-// open collects the descriptors that do not belong to the command.
-func (p *Process) open(d *descriptors) error {
+// openDescriptors collects the descriptors that do not belong to the command.
+func (p *Process) openDescriptors(d *descriptors) error {
 	if !p.jail.weaker {
 		f, err := initProgram()
 		if err != nil {

@@ -35,7 +35,7 @@ func (p *Process) reexec(a *Attr, control int) error {
 	text := os.NewFile(uintptr(memory), "instructions")
 	p.shared = text
 	opened := descriptors{}
-	if err := p.open(&opened); err != nil {
+	if err := p.openDescriptors(&opened); err != nil {
 		return err
 	}
 	n := len(a.Files)
@@ -67,8 +67,8 @@ func (p *Process) reexec(a *Attr, control int) error {
 	if p.offset, err = p.program.store(text, n, n+1); err != nil {
 		return &StartError{"write the instructions", err}
 	}
-	sys := &syscall.SysProcAttr{Setsid: !a.Terminal || p.jail.weaker, Cloneflags: p.jail.flags(), PidFD: new(int)}
-	if p.jail.ownUser() {
+	sys := &syscall.SysProcAttr{Setsid: !a.Terminal || p.jail.weaker, Cloneflags: p.jail.namespaceFlags(), PidFD: new(int)}
+	if p.jail.hasUserNamespace() {
 		p.jail.mapUser(sys)
 	}
 	argv := []string{childName, strconv.Itoa(n + 2), strconv.Itoa(n)}

@@ -14,8 +14,8 @@ import (
 
 func itoa[T ~int | ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
 
-// ids maps the caller into the new user namespace.
-func (j *Jail) ids(p *program) {
+// addIDMap maps the caller into the new user namespace.
+func (j *Jail) addIDMap(p *program) {
 	p.begin("map the user into its namespace")
 	self := p.newSlot(p.call(unix.SYS_OPENAT, num(atCwd), p.path("/proc/self"), num(unix.O_PATH|unix.O_CLOEXEC), num(0)))
 	write := func(file, text string) {
@@ -23,7 +23,7 @@ func (j *Jail) ids(p *program) {
 		p.call(unix.SYS_WRITE, fd, at(p.bytes([]byte(text))), num(len(text)))
 		p.call(unix.SYS_CLOSE, fd) // a mount cannot become read-only while a file on it is open for writing
 	}
-	line := func(id int) string { return itoa(j.inner(id)) + " " + itoa(id) + " 1\n" }
+	line := func(id int) string { return itoa(j.idInside(id)) + " " + itoa(id) + " 1\n" }
 	write("setgroups", "deny")
 	write("uid_map", line(syscall.Geteuid()))
 	write("gid_map", line(syscall.Getegid()))
@@ -31,8 +31,8 @@ func (j *Jail) ids(p *program) {
 
 const nobody = 65534
 
-// network brings localhost up and creates the listener of the egress proxy.
-func (j *Jail) network(p *program) {
+// addNetwork brings localhost up and creates the listener of the egress proxy.
+func (j *Jail) addNetwork(p *program) {
 	if j.policy.Network != ProxyNetwork && !j.policy.LocalBind {
 		return
 	}
@@ -70,8 +70,8 @@ var proxyPort = func() int {
 	return n
 }()
 
-// limits sets the limits of each process.
-func (j *Jail) limits(p *program) {
+// addLimits sets the limits of each process.
+func (j *Jail) addLimits(p *program) {
 	p.begin("set limits")
 	set := func(resource int, most uint64) {
 		p.call(unix.SYS_PRLIMIT64, num(0), num(resource), at(p.words(most, most)), num(0))
@@ -90,10 +90,10 @@ type rlimit struct {
 	most     uint64
 }
 
-// capabilities drops all capabilities and every way to get one back. When root executes a program,
+// addDropCapabilities drops all capabilities and every way to get one back. When root executes a program,
 // it gets no capabilities (securebits), and neither does any other user (no_new_privs). The
 // bounding set then has no effect; clearing it would take one call per capability.
-func (j *Jail) capabilities(p *program) {
+func (j *Jail) addDropCapabilities(p *program) {
 	p.begin("drop capabilities")
 	call := p.call
 	if j.weaker {
@@ -108,8 +108,8 @@ func (j *Jail) capabilities(p *program) {
 	p.call(unix.SYS_PRCTL, num(unix.PR_SET_NO_NEW_PRIVS), num(1), num(0), num(0), num(0))
 }
 
-// filter installs the system call filter.
-func (j *Jail) filter(p *program) {
+// addFilter installs the system call filter.
+func (j *Jail) addFilter(p *program) {
 	p.begin("install the system call filter")
 	code := make([]byte, 0, 8*len(j.instructions))
 	for _, in := range j.instructions {

@@ -20,7 +20,7 @@ const maxDepth = 64
 // open file, so that no program can find the name. Devices, pipes and sockets are not copied; only
 // their name is removed.
 func (f Folder) Move(dir int, path string) (*Item, error) {
-	i, err := f.next(path)
+	i, err := f.newItem(path)
 	if err != nil {
 		return nil, err
 	}

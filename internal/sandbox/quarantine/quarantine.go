@@ -153,8 +153,8 @@ func (f Folder) Remove(id string) error {
 	return os.RemoveAll(filepath.Join(string(f), id))
 }
 
-// next creates the folder of a new item.
-func (f Folder) next(path string) (*Item, error) {
+// newItem creates the folder of a new item.
+func (f Folder) newItem(path string) (*Item, error) {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestListAndRemove(t *testing.T) {
 }
 
 // A mark is valid only for the created file, and not for another file with the same name.
-func TestKeep(t *testing.T) {
+func TestMarkOwn(t *testing.T) {
 	f, dir := Folder(filepath.Join(t.TempDir(), "q")), t.TempDir()
 	path := filepath.Join(dir, ".tool", "deep", "settings")
 	if err := f.MarkOwn(path, func() error {

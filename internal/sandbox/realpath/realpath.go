@@ -130,15 +130,15 @@ func ReadLink(name string) (string, error) {
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return "", err
 	}
-	if ofProcess(name) {
+	if dependsOnProcess(name) {
 		return "", errProcess
 	}
 	return os.Readlink(name)
 }
 
-// ofProcess reports whether a path is a link in /proc whose text is not its target, or whose target
+// dependsOnProcess reports whether a path is a link in /proc whose text is not its target, or whose target
 // depends on the process that follows the link.
-func ofProcess(name string) bool {
+func dependsOnProcess(name string) bool {
 	inner, ok := strings.CutPrefix(name, "/proc/")
 	if !ok || strings.IndexByte(inner, '/') < 0 {
 		return false

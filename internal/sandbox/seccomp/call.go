@@ -46,7 +46,7 @@ func (c *call) errno() int32 {
 // writes reports whether the filter reported the call only because it writes; such a call is
 // allowed.
 func (c *call) writes() bool {
-	d := writes[c.number]
+	d := writeRules[c.number]
 	return c.arch == arch && d != nil && d.of(&c.args) == seen
 }
 

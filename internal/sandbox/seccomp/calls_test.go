@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// genuine is a system call that the test makes.
-type genuine struct {
+// realCall is a system call that the test makes.
+type realCall struct {
 	name string
 	attempt
 	options Options
@@ -36,15 +36,15 @@ func at(nr uint32, args ...uint64) attempt {
 }
 
 var (
-	none    = Options{}
-	nested  = Options{Nested: true}
-	inetAll = Options{Inet: true}
-	tcp     = Options{Inet: true, TCPOnly: true}
-	unixToo = Options{Unix: true}
-	held    = Options{KeepProcessGroup: true}
+	none      = Options{}
+	nested    = Options{Nested: true}
+	inetAll   = Options{Inet: true}
+	tcp       = Options{Inet: true, TCPOnly: true}
+	unixToo   = Options{Unix: true}
+	keepGroup = Options{KeepProcessGroup: true}
 )
 
-var realCalls = append([]genuine{
+var realCalls = append([]realCall{
 	{"ptrace", peek, none, unix.EPERM},
 	{"clone of a namespace", at(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS), none, unix.EPERM},
 	{"clone with junk", at(unix.SYS_CLONE, junk|unix.CLONE_NEWUSER|unix.CLONE_FS), none, unix.EPERM},
@@ -129,18 +129,18 @@ var realCalls = append([]genuine{
 	{"pair of datagrams, unix", at(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_DGRAM, 0, wrong), unixToo, open},
 	{"pair of another family", at(unix.SYS_SOCKETPAIR, unix.AF_TIPC, unix.SOCK_STREAM, 0, wrong), unixToo, unix.EPERM},
 
-	{"setpgid, held", at(unix.SYS_SETPGID, wrong), held, unix.EPERM},
+	{"setpgid, held", at(unix.SYS_SETPGID, wrong), keepGroup, unix.EPERM},
 	{"setpgid", at(unix.SYS_SETPGID, wrong), none, open},
-	{"setsid, held", at(unix.SYS_SETSID), held, unix.EPERM},
-	{"clone of a sibling, held", at(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_SIGHAND), held, unix.EPERM},
+	{"setsid, held", at(unix.SYS_SETSID), keepGroup, unix.EPERM},
+	{"clone of a sibling, held", at(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_SIGHAND), keepGroup, unix.EPERM},
 	{"clone3 of a sibling, held and nested", at(unix.SYS_CLONE3, wrong, 88), Options{Nested: true, KeepProcessGroup: true}, unix.ENOSYS},
-	{"limits of another, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, wrong), held, unix.EPERM},
-	{"limits of another with junk, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, junk), held, unix.EPERM},
-	{"own limits, held", at(unix.SYS_PRLIMIT64, junk, unix.RLIMIT_CORE, wrong), held, open},
-	{"limits read, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, 0, wrong), held, open},
-	{"shared memory, held", at(unix.SYS_SHMAT, wrong), held, unix.EPERM},
+	{"limits of another, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, wrong), keepGroup, unix.EPERM},
+	{"limits of another with junk, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, junk), keepGroup, unix.EPERM},
+	{"own limits, held", at(unix.SYS_PRLIMIT64, junk, unix.RLIMIT_CORE, wrong), keepGroup, open},
+	{"limits read, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, 0, wrong), keepGroup, open},
+	{"shared memory, held", at(unix.SYS_SHMAT, wrong), keepGroup, unix.EPERM},
 	{"shared memory", at(unix.SYS_SHMAT, wrong), none, open},
-	{"message queue, held", at(unix.SYS_MQ_OPEN, wrong), held, unix.EPERM},
+	{"message queue, held", at(unix.SYS_MQ_OPEN, wrong), keepGroup, unix.EPERM},
 }, archCalls...)
 
 func socket(family, kind, protocol uint64) attempt {
@@ -155,11 +155,11 @@ var noControl = []uint32{
 }
 
 // plainCalls are the calls that are refused whatever their arguments.
-func plainCalls() []genuine {
-	var all []genuine
+func plainCalls() []realCall {
+	var all []realCall
 	for nr, d := range rules(&Options{}) {
 		if d == refuse || d == hideCall {
-			all = append(all, genuine{"plain " + callNames[nr] + archNames[nr], at(nr, wrong, wrong, wrong, wrong, wrong, wrong), none, unix.EPERM})
+			all = append(all, realCall{"plain " + callNames[nr] + archNames[nr], at(nr, wrong, wrong, wrong, wrong, wrong, wrong), none, unix.EPERM})
 		}
 	}
 	return all
@@ -214,7 +214,7 @@ func TestForeignABI(t *testing.T) {
 
 // Allowed calls and quietly refused calls are not reported; all others are reported by name.
 func TestReportedCalls(t *testing.T) {
-	by := map[Options][]genuine{}
+	by := map[Options][]realCall{}
 	for _, c := range slices.Concat(realCalls, plainCalls()) {
 		c.options.Notify = true
 		by[c.options] = append(by[c.options], c)
@@ -226,7 +226,7 @@ func TestReportedCalls(t *testing.T) {
 			var calls []attempt
 			for _, c := range some {
 				calls = append(calls, c.attempt)
-				if verdict, _, err := judge(program, arch, c.Number, c.Args); err != nil {
+				if verdict, _, err := interpret(program, arch, c.Number, c.Args); err != nil {
 					t.Fatal(err)
 				} else if verdict == returnNotify {
 					reported := call{number: c.Number, arch: arch, args: c.Args}

@@ -54,7 +54,7 @@ type outcome struct {
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(jobVariable); text != "" {
-		os.Exit(work(text))
+		os.Exit(runJob(text))
 	}
 	os.Exit(m.Run())
 }
@@ -92,8 +92,8 @@ func start(t testing.TB, j job) *exec.Cmd {
 	return c
 }
 
-// work is the job's side of run.
-func work(text string) int {
+// runJob is the job's side of run.
+func runJob(text string) int {
 	var j job
 	var o outcome
 	if err := json.Unmarshal([]byte(text), &j); err != nil {

@@ -87,8 +87,8 @@ var kindNames = bitNames{
 	{unix.SOCK_PACKET, "SOCK_PACKET"},
 }
 
-// is names a value; a value without a name is written as a number.
-func (n bitNames) is(value uint32) string {
+// nameOf names a value; a value without a name is written as a number.
+func (n bitNames) nameOf(value uint32) string {
 	for _, b := range n {
 		if b.value == value {
 			return b.name
@@ -97,8 +97,8 @@ func (n bitNames) is(value uint32) string {
 	return fmt.Sprint(value)
 }
 
-// has names the bits that are set.
-func (n bitNames) has(value uint32) string {
+// namesOf names the bits that are set.
+func (n bitNames) namesOf(value uint32) string {
 	var set []string
 	for _, b := range n {
 		if value&b.value != 0 {
@@ -120,49 +120,49 @@ func (c *call) name() string {
 	if !ok {
 		return fmt.Sprintf("call %d", c.number)
 	}
-	if why := c.decisive(); why != "" {
+	if why := c.decisiveArg(); why != "" {
 		return name + "(" + why + ")"
 	}
 	return name
 }
 
-// decisive returns the argument because of which a call was refused, or "" if it was refused
+// decisiveArg returns the argument because of which a call was refused, or "" if it was refused
 // regardless of its arguments.
-func (c *call) decisive() string {
+func (c *call) decisiveArg() string {
 	switch c.number {
 	case unix.SYS_SOCKET:
 		return c.socket()
 	case unix.SYS_SOCKETPAIR:
 		if c.arg(0) != unix.AF_UNIX {
-			return familyNames.is(c.arg(0))
+			return familyNames.nameOf(c.arg(0))
 		}
-		return "AF_UNIX, " + kindNames.is(c.arg(1)&kindMask)
+		return "AF_UNIX, " + kindNames.nameOf(c.arg(1)&kindMask)
 	case unix.SYS_IOCTL:
-		return ioctlNames.is(c.arg(1))
+		return ioctlNames.nameOf(c.arg(1))
 	case unix.SYS_CLONE, unix.SYS_UNSHARE:
-		return namespaceNames.has(c.arg(0))
+		return namespaceNames.namesOf(c.arg(0))
 	case unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG:
 		return "MSG_FASTOPEN"
 	case unix.SYS_MKNODAT:
 		return c.node(2)
 	case unix.SYS_OPENAT:
-		return ownerNames.has(c.arg(3))
+		return ownerNames.namesOf(c.arg(3))
 	case unix.SYS_FCHMOD:
-		return ownerNames.has(c.arg(1))
+		return ownerNames.namesOf(c.arg(1))
 	case unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2:
-		return ownerNames.has(c.arg(2))
+		return ownerNames.namesOf(c.arg(2))
 	}
-	return c.archDecisive()
+	return c.archDecisiveArg()
 }
 
 // socket returns the address family and, for internet sockets, everything that is not plain TCP.
 func (c *call) socket() string {
 	family, kind, protocol := c.arg(0), c.arg(1)&kindMask, c.arg(2)
-	name := familyNames.is(family)
+	name := familyNames.nameOf(family)
 	switch {
 	case family != unix.AF_INET && family != unix.AF_INET6:
 	case kind != unix.SOCK_STREAM:
-		name += ", " + kindNames.is(kind)
+		name += ", " + kindNames.nameOf(kind)
 	case protocol != 0 && protocol != unix.IPPROTO_TCP:
 		name += fmt.Sprintf(", SOCK_STREAM, %d", protocol)
 	}
@@ -171,8 +171,8 @@ func (c *call) socket() string {
 
 // node returns the kind of device, or the set-user-ID and set-group-ID bits.
 func (c *call) node(mode int) string {
-	if bits := ownerNames.has(c.arg(mode)); bits != "" {
+	if bits := ownerNames.namesOf(c.arg(mode)); bits != "" {
 		return bits
 	}
-	return deviceNames.is(c.arg(mode) & unix.S_IFMT)
+	return deviceNames.nameOf(c.arg(mode) & unix.S_IFMT)
 }

@@ -50,7 +50,7 @@ func foreignCall() int64 {
 }
 
 // archCalls are calls that only this processor has.
-var archCalls = []genuine{
+var archCalls = []realCall{
 	{"chmod u+s", at(unix.SYS_CHMOD, wrong, 0o4755), none, unix.EPERM},
 	{"creat of a setgid file", at(unix.SYS_CREAT, wrong, junk|0o2755), none, unix.EPERM},
 	{"creat", at(unix.SYS_CREAT, wrong, 0o644), none, open},

@@ -11,4 +11,4 @@ func archShape(uint32) (shape string, mode, flags int) { return "", 0, 0 }
 // foreignCall does nothing: many of these processors have no 32-bit interface.
 func foreignCall() int64 { return -38 }
 
-var archCalls []genuine
+var archCalls []realCall

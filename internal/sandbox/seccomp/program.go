@@ -75,7 +75,7 @@ func (a *assembler) tree(spans []span) int {
 // decide emits a decision, unless the same one is within reach already, and returns its position.
 func (a *assembler) decide(d *decision) int {
 	if d.then == nil {
-		return a.end(a.verdict(d.answer))
+		return a.end(a.returnValue(d.answer))
 	}
 	if at, ok := a.places[d]; ok && a.reaches(at) {
 		return at
@@ -105,8 +105,8 @@ func (a *assembler) end(verdict uint32) int {
 	return at
 }
 
-// verdict returns the kernel's return value for an answer.
-func (a *assembler) verdict(w answer) uint32 {
+// returnValue returns the kernel's return value for an answer.
+func (a *assembler) returnValue(w answer) uint32 {
 	switch {
 	case w == allowed || w == seen && !a.notify:
 		return returnAllow

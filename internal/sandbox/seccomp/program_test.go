@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// judge runs a program as the kernel does, and counts its steps.
-func judge(program []Instruction, arch, number uint32, args [6]uint64) (verdict uint32, steps int, err error) {
+// interpret runs a program as the kernel does, and counts its steps.
+func interpret(program []Instruction, arch, number uint32, args [6]uint64) (verdict uint32, steps int, err error) {
 	data := binary.LittleEndian.AppendUint32(nil, number)
 	data = binary.LittleEndian.AppendUint32(data, arch)
 	data = binary.LittleEndian.AppendUint64(data, 0)
@@ -77,7 +77,7 @@ func TestSize(t *testing.T) {
 		p := filter(t, o)
 		longest = max(longest, len(p))
 		for nr := range known[len(known)-1][1] + 20 {
-			_, steps, err := judge(p, arch, nr, [6]uint64{})
+			_, steps, err := interpret(p, arch, nr, [6]uint64{})
 			if err != nil {
 				t.Fatalf("%v, call %d: %v", o, nr, err)
 			}
@@ -109,7 +109,7 @@ func TestDecisions(t *testing.T) {
 		p := filter(t, o)
 		check := func(arch, nr uint32, args [6]uint64) {
 			t.Helper()
-			got, _, err := judge(p, arch, nr, args)
+			got, _, err := interpret(p, arch, nr, args)
 			if want := oracle(o, arch, nr, args); got != want || err != nil {
 				t.Fatalf("%v, call %d of %#x with %#x: %#x (%v), want %#x", o, nr, arch, args, got, err, want)
 			}
@@ -233,7 +233,7 @@ func TestLongJumps(t *testing.T) {
 			if uint32(arg)&(i|1<<20) == 1<<20 {
 				want = returnAllow
 			}
-			if got, _, err := judge(p, arch, i, [6]uint64{arg}); got != want || err != nil {
+			if got, _, err := interpret(p, arch, i, [6]uint64{arg}); got != want || err != nil {
 				t.Fatalf("call %d with %#x: %#x (%v), want %#x", i, arg, got, err, want)
 			}
 		}

@@ -91,7 +91,7 @@ func rules(o *Options) map[uint32]*decision {
 	processRules(o, set)
 	archRules(set)
 	if o.Writes {
-		maps.Copy(m, writes)
+		maps.Copy(m, writeRules)
 	}
 	return m
 }
@@ -149,10 +149,10 @@ func openAt(arg int, write *decision) *decision {
 	return anyOf(low(arg), creating, anyOf(low(arg+1), ownerBits, refuse, write), otherwise)
 }
 
-// writes are the rules of [Options].Writes; they replace the other rules for these calls.
-var writes = func() map[uint32]*decision {
+// writeRules are the rules of [Options].Writes; they replace the other rules for these calls.
+var writeRules = func() map[uint32]*decision {
 	m := map[uint32]*decision{unix.SYS_OPENAT: openAt(2, notifyWrite), unix.SYS_MKDIRAT: notifyWrite}
-	maps.Copy(m, archWrites)
+	maps.Copy(m, archWriteRules)
 	return m
 }()
 

@@ -25,8 +25,8 @@ func archRules(set setter) {
 		unix.SYS_VSERVER, unix.SYS_EPOLL_CTL_OLD, unix.SYS_EPOLL_WAIT_OLD)
 }
 
-// archWrites are the rules of [Options].Writes for the calls that only this processor has.
-var archWrites = map[uint32]*decision{
+// archWriteRules are the rules of [Options].Writes for the calls that only this processor has.
+var archWriteRules = map[uint32]*decision{
 	unix.SYS_OPEN: openAt(1, notifyWrite), unix.SYS_CREAT: anyOf(low(1), ownerBits, refuse, notifyWrite), unix.SYS_MKDIR: notifyWrite,
 }
 
@@ -39,15 +39,15 @@ var archNames = map[uint32]string{
 	unix.SYS_IOPL:  "iopl", unix.SYS_IOPERM: "ioperm",
 }
 
-// archDecisive is decisive for the calls that only this processor has.
-func (c *call) archDecisive() string {
+// archDecisiveArg is decisive for the calls that only this processor has.
+func (c *call) archDecisiveArg() string {
 	switch c.number {
 	case unix.SYS_MKNOD:
 		return c.node(1)
 	case unix.SYS_OPEN:
-		return ownerNames.has(c.arg(2))
+		return ownerNames.namesOf(c.arg(2))
 	case unix.SYS_CHMOD, unix.SYS_CREAT:
-		return ownerNames.has(c.arg(1))
+		return ownerNames.namesOf(c.arg(1))
 	}
 	return ""
 }

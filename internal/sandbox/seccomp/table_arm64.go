@@ -17,8 +17,8 @@ var known = [][2]uint32{
 // archRules does nothing: no call that only this processor has needs a decision.
 func archRules(setter) {}
 
-var archWrites map[uint32]*decision
+var archWriteRules map[uint32]*decision
 
 var archNames map[uint32]string
 
-func (c *call) archDecisive() string { return "" }
+func (c *call) archDecisiveArg() string { return "" }

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	maxNames     = 64            // maximum number of different refusals; all others are counted as one
-	otherCalls   = "other calls" // the name under which they are counted
-	replyTimeout = 10_000        // the number of refused calls that are answered without delay
-	delay        = time.Millisecond
+	maxNames         = 64            // maximum number of different refusals; all others are counted as one
+	otherCalls       = "other calls" // the name under which they are counted
+	maxPromptReplies = 10_000        // the number of refused calls that are answered without delay
+	delay            = time.Millisecond
 
 	notifySetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
 )
@@ -52,7 +52,7 @@ func Watch(fd *os.File, wrote func(path string)) *Watcher {
 	w := &Watcher{done: make(chan struct{}), count: map[string]int{}, wrote: wrote, name: make([]byte, unix.PathMax)}
 	err := w.wrapFD(fd)
 	if err == nil {
-		err = w.measure()
+		err = w.allocate()
 	}
 	if err != nil {
 		_ = w.file.Close() // once the descriptor is closed, calls fail and do not wait for an answer
@@ -99,8 +99,8 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-// measure allocates the buffers for the kernel's requests and the answers.
-func (w *Watcher) measure() error {
+// allocate allocates the buffers for the kernel's requests and the answers.
+func (w *Watcher) allocate() error {
 	var sizes struct{ request, response, data uint16 }
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
 	if errno != 0 {
@@ -207,7 +207,7 @@ func (w *Watcher) answer(fd int) bool {
 func (w *Watcher) note(c *call) {
 	w.mu.Lock()
 	w.total++
-	slow := w.total > replyTimeout
+	slow := w.total > maxPromptReplies
 	w.mu.Unlock()
 	if slow {
 		time.Sleep(delay)

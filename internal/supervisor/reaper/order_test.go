@@ -34,7 +34,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestAsked(t *testing.T) {
+func TestIsInvocation(t *testing.T) {
 	for _, tt := range []struct {
 		args string
 		want bool

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// afterwards is the time that the program's remaining processes have to end by themselves.
-const afterwards = time.Second
+// lingerTime is the time that the program's remaining processes have to end by themselves.
+const lingerTime = time.Second
 
 // reaperState is the state of a reaper.
 type reaperState struct {
@@ -21,10 +21,10 @@ type reaperState struct {
 	grace   time.Duration
 	pid     int
 
-	mu       sync.Mutex
-	ended    bool // true if the program has been waited for, so that its process id may be reused
-	children bool // killing has started
-	killAll  sync.Once
+	mu      sync.Mutex
+	ended   bool // true if the program has been waited for, so that its process id may be reused
+	killing bool // killing has started
+	killAll sync.Once
 }
 
 // Main runs a reaper. It does not return.
@@ -105,7 +105,7 @@ func (k *reaperState) signal(sig syscall.Signal) {
 func (k *reaperState) end() {
 	k.killAll.Do(func() {
 		k.mu.Lock()
-		k.children = true
+		k.killing = true
 		k.mu.Unlock()
 		for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 			// It makes several passes at once, to catch a process that repeatedly starts another
@@ -137,7 +137,7 @@ func (k *reaperState) wait() {
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		main := err == nil && pid == k.pid && !k.ended
 		k.ended = k.ended || main
-		byReaper := k.children
+		byReaper := k.killing
 		k.mu.Unlock()
 		if main {
 			k.finished(status, byReaper)
@@ -153,7 +153,7 @@ func (k *reaperState) finished(status syscall.WaitStatus, byReaper bool) {
 	}
 	k.send("exit " + strconv.Itoa(code) + " " + strconv.Itoa(sig) + " " + flag(byReaper))
 	Kill(os.Getpid(), syscall.SIGTERM, nil)
-	time.AfterFunc(min(max(k.grace, 0), afterwards), k.end)
+	time.AfterFunc(min(max(k.grace, 0), lingerTime), k.end)
 }
 
 // anyEnded waits until a child has ended, without reaping it.
@@ -190,7 +190,7 @@ func launch(o *Order, score *os.File) (pid int, step string, err error) {
 				return
 			}
 		}
-		raised := raise(score, o.Adj)
+		raised := raiseScores(score, o.Adj)
 		pid, err = syscall.ForkExec(path, o.Args, attr)
 		step = "execute " + strconv.Quote(path)
 		raised()
@@ -232,9 +232,9 @@ func openScore() *os.File {
 	return f
 }
 
-// raise makes each process that is started more likely than the reaper to be killed for lack of
+// raiseScores makes each process that is started more likely than the reaper to be killed for lack of
 // memory, until the returned function is called.
-func raise(score *os.File, adj int) func() {
+func raiseScores(score *os.File, adj int) func() {
 	var old [16]byte
 	n, _ := score.ReadAt(old[:], 0) // also for a nil file
 	if n == 0 {

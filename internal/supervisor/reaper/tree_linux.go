@@ -48,7 +48,7 @@ func tree(root int, skip func(pid int) bool) []proc {
 				continue
 			}
 			parents = append(parents, pid)
-			if p, ok := look(pid); ok {
+			if p, ok := readProc(pid); ok {
 				p.parent = parent
 				out = append(out, p)
 			}
@@ -60,7 +60,7 @@ func tree(root int, skip func(pid int) bool) []proc {
 // childLister returns a function that lists a process's children.
 func childLister() func(pid int) []int {
 	if _, err := os.Stat("/proc/thread-self/children"); err != nil {
-		return scan() // a kernel without that file
+		return scanParents() // a kernel without that file
 	}
 	return childrenOf
 }
@@ -80,12 +80,12 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// scan reads all parents from /proc.
-func scan() func(pid int) []int {
+// scanParents reads all parents from /proc.
+func scanParents() func(pid int) []int {
 	by := map[int][]int{}
 	for _, name := range names("/proc") {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := look(pid); ok {
+			if p, ok := readProc(pid); ok {
 				by[p.parent] = append(by[p.parent], pid)
 			}
 		}
@@ -103,8 +103,8 @@ func names(dir string) []string {
 	return list
 }
 
-// look reads a process from /proc.
-func look(pid int) (proc, bool) {
+// readProc reads a process from /proc.
+func readProc(pid int) (proc, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return proc{}, false
@@ -122,7 +122,7 @@ func look(pid int) (proc, bool) {
 // Parent returns the parent of a process, 0 if that is outside of this pid namespace, -1 if the process does not
 // exist.
 func Parent(pid int) int {
-	if p, ok := look(pid); ok {
+	if p, ok := readProc(pid); ok {
 		return p.parent
 	}
 	return -1
@@ -139,7 +139,7 @@ func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 		held := errno == 0
 		// The number may have been reused since the process was listed. If the process of the pidfd
 		// still has the same parent, or was adopted by root, it is the process that was listed.
-		now, ok := look(p.pid)
+		now, ok := readProc(p.pid)
 		if ok && (now.parent == p.parent || now.parent == root) {
 			if now.group > 1 && now.group != ownGroup {
 				_ = syscall.Kill(-now.group, sig)

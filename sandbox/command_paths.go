@@ -54,7 +54,7 @@ func (c *Checker) checkCommandPath(p *shellparse.Path) *Denial {
 		op, field, list = policy.OpWrite, fieldWritePaths, c.write
 	case p.Access&shellparse.Write != 0 && p.Access&^shellparse.Write == 0:
 		op, list = policy.OpWrite, nil
-	case p.Access == shellparse.Exec && systemProgram(p.Path):
+	case p.Access == shellparse.Exec && isSystemProgram(p.Path):
 		list = nil
 	}
 	d := c.comparePath(p, op, field, list)
@@ -66,7 +66,7 @@ func (c *Checker) checkCommandPath(p *shellparse.Path) *Denial {
 
 func (c *Checker) comparePath(p *shellparse.Path, op policy.Operation, field string, list []tree) *Denial {
 	write := p.Access&shellparse.Write != 0 && p.Source != shellparse.FromGuess
-	if !c.judges(list, write) {
+	if !c.restricts(list, write) {
 		return nil
 	}
 	shown := p.Arg
@@ -74,14 +74,14 @@ func (c *Checker) comparePath(p *shellparse.Path, op policy.Operation, field str
 		shown = p.Path
 	}
 	d := pathDenial("Bash", shown, op)
-	d.Setting = c.judging(field, list)
+	d.Setting = c.restrictingSetting(field, list)
 	if p.Path == "" {
 		d.Reason, d.kind = "path '"+shown+"' cannot be known before the command runs", kindUnclear
 		return d
 	}
 	s := subject{literal: path.Clean(p.Path), write: write, tree: p.Tree, pattern: patternBelow(p)}
 	d.Path = s.literal
-	if device(s.literal) {
+	if isDevice(s.literal) {
 		s.resolved, list = s.literal, nil
 		return c.compare(d, s, field, list)
 	}
@@ -98,12 +98,12 @@ func (c *Checker) comparePath(p *shellparse.Path, op policy.Operation, field str
 	return c.compare(d, s, field, list)
 }
 
-// systemProgram reports whether a path is a program of the operating system.
-func systemProgram(p string) bool { return path.IsAbs(p) && shellparse.IsSystemProgram(p) }
+// isSystemProgram reports whether a path is a program of the operating system.
+func isSystemProgram(p string) bool { return path.IsAbs(p) && shellparse.IsSystemProgram(p) }
 
-// device reports whether a path is a device without content, or a file that the command already has
+// isDevice reports whether a path is a device without content, or a file that the command already has
 // open. These are allowed even if a list of allowed paths does not contain them.
-func device(p string) bool {
+func isDevice(p string) bool {
 	switch p {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
 		"/dev/stdin", "/dev/stdout", "/dev/stderr":

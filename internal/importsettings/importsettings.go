@@ -54,11 +54,11 @@ const (
 
 // File is a file of another program in Holdfast's form.
 type File struct {
-	JSON    []byte // a Holdfast settings file
-	NoEqual []Unsupported
+	JSON        []byte // a Holdfast settings file
+	Unsupported []Unsupported
 
-	source []byte
-	places []place // the original positions of the values and keys in JSON, sorted by their offset in it
+	source  []byte
+	offsets []sourceOffset // the original positions of the values and keys in JSON, sorted by their offset in it
 }
 
 // Unsupported is a setting without an equivalent.
@@ -70,7 +70,7 @@ type Unsupported struct {
 	Silent bool
 }
 
-type place struct{ offset, at int }
+type sourceOffset struct{ offset, at int }
 
 // Error says why a file cannot be read.
 type Error struct {
@@ -124,9 +124,9 @@ func Read(p Program, k Kind, data []byte) (*File, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	f := &File{NoEqual: t.left, source: data}
+	f := &File{Unsupported: t.skipped, source: data}
 	f.write(&t.out)
-	slices.SortStableFunc(f.NoEqual, func(a, b Unsupported) int {
+	slices.SortStableFunc(f.Unsupported, func(a, b Unsupported) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	return f, nil
@@ -134,19 +134,19 @@ func Read(p Program, k Kind, data []byte) (*File, error) {
 
 // Position returns the original position of an offset in JSON: line and column from 1.
 func (f *File) Position(offset int) (line, col int) {
-	i, found := slices.BinarySearchFunc(f.places, offset, func(p place, at int) int { return cmp.Compare(p.offset, at) })
+	i, found := slices.BinarySearchFunc(f.offsets, offset, func(p sourceOffset, at int) int { return cmp.Compare(p.offset, at) })
 	if !found {
 		i-- // the offset is inside the value that starts before it
 	}
 	if i < 0 {
 		return 1, 1
 	}
-	return position(f.source, f.places[i].at)
+	return position(f.source, f.offsets[i].at)
 }
 
 // write writes a node and records the positions of its values.
 func (f *File) write(n *jsontree.Node) {
-	f.places = append(f.places, place{len(f.JSON), n.At})
+	f.offsets = append(f.offsets, sourceOffset{len(f.JSON), n.At})
 	switch n.Kind {
 	case jsontree.Object:
 		f.JSON = append(f.JSON, '{')
@@ -155,7 +155,7 @@ func (f *File) write(n *jsontree.Node) {
 			if i > 0 {
 				f.JSON = append(f.JSON, ',')
 			}
-			f.places = append(f.places, place{len(f.JSON), m.At})
+			f.offsets = append(f.offsets, sourceOffset{len(f.JSON), m.At})
 			f.JSON = append(append(f.JSON, jsonscan.Quote(m.Key)...), ':')
 			f.write(&m.Value)
 		}
@@ -184,10 +184,10 @@ func position(source []byte, at int) (line, col int) {
 
 // translation is the state of translating a file.
 type translation struct {
-	source []byte
-	out    jsontree.Node // Holdfast's form
-	left   []Unsupported
-	err    error
+	source  []byte
+	out     jsontree.Node // Holdfast's form
+	skipped []Unsupported
+	err     error
 }
 
 func (t *translation) invalid(at int, what string) *Error {
@@ -205,13 +205,13 @@ func (t *translation) refuse(at int, format string, args ...any) {
 // unsupported notes a setting without an equivalent.
 func (t *translation) unsupported(key string, at int, why string) {
 	line, col := position(t.source, at)
-	t.left = append(t.left, Unsupported{Key: key, Line: line, Col: col, Reason: why})
+	t.skipped = append(t.skipped, Unsupported{Key: key, Line: line, Col: col, Reason: why})
 }
 
 // unsupportedSilent notes a setting without an equivalent that does not affect safety.
 func (t *translation) unsupportedSilent(key string, at int, why string) {
 	t.unsupported(key, at, why)
-	t.left[len(t.left)-1].Silent = true
+	t.skipped[len(t.skipped)-1].Silent = true
 }
 
 // put sets the value of a dotted key in the output.
@@ -270,5 +270,5 @@ func texts(n *jsontree.Node) ([]jsontree.Node, bool) {
 	return n.Items, true
 }
 
-// isError returns a JSON parser's error as *[jsontree.Error].
-func isError(err error) (*jsontree.Error, bool) { return errors.AsType[*jsontree.Error](err) }
+// asJSONError returns a JSON parser's error as *[jsontree.Error].
+func asJSONError(err error) (*jsontree.Error, bool) { return errors.AsType[*jsontree.Error](err) }

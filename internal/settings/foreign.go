@@ -114,7 +114,7 @@ func (o *Options) foreignSources(files []foreignFile) ([]source, error) {
 	for _, f := range files {
 		src, err := o.read(f.layer, f.file, f.dir)
 		if err != nil {
-			return nil, offHint(err)
+			return nil, addDisableHint(err)
 		}
 		for i := range src {
 			src[i].program, src[i].kind = f.program, f.kind
@@ -127,16 +127,16 @@ func (o *Options) foreignSources(files []foreignFile) ([]source, error) {
 // disableHint says how to stop reading other programs' files.
 const disableHint = `or turn off reading other programs' settings: "foreignSettings": false in settings.json of HOLDFAST_HOME`
 
-// withOffHint appends disableHint to a hint.
-func withOffHint(hint string) string {
+// withDisableHint appends disableHint to a hint.
+func withDisableHint(hint string) string {
 	return cmp.Or(hint, "repair it") + "; " + disableHint
 }
 
-// offHint appends disableHint to the hints of an error.
-func offHint(err error) error {
+// addDisableHint appends disableHint to the hints of an error.
+func addDisableHint(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		for i := range e.Problems {
-			e.Problems[i].Hint = withOffHint(e.Problems[i].Hint)
+			e.Problems[i].Hint = withDisableHint(e.Problems[i].Hint)
 		}
 	}
 	return err
@@ -172,15 +172,15 @@ func decodeForeign(src source) *parsedSource {
 	if e, ok := errors.AsType[*importsettings.Error](err); ok {
 		s.problems = append(s.problems, Problem{
 			Layer: s.layer, File: s.file, Line: e.Line, Col: e.Col, Fatal: true, Detail: "cannot read these settings of " + src.program.String() + ": " + e.Detail,
-			Hint: withOffHint(e.Hint),
+			Hint: withDisableHint(e.Hint),
 		})
 		return s
 	}
 	if err != nil {
-		s.problems = append(s.problems, Problem{Layer: s.layer, File: s.file, Fatal: true, Detail: err.Error(), Hint: withOffHint("")})
+		s.problems = append(s.problems, Problem{Layer: s.layer, File: s.file, Fatal: true, Detail: err.Error(), Hint: withDisableHint("")})
 		return s
 	}
-	for _, n := range f.NoEqual {
+	for _, n := range f.Unsupported {
 		s.foreign = append(s.foreign, UnsupportedSetting{n.Key, n.Reason, policy.Origin{Rule: n.Key, Layer: s.layer, File: s.file, Line: n.Line, Col: n.Col}, n.Silent})
 	}
 	s.data, s.place = f.JSON, f.Position
@@ -232,7 +232,7 @@ func (m *merger) addForeign(s *parsedSource) {
 	usable := s.rules[:0:0]
 	for _, r := range s.rules {
 		if r.Effect == policy.Allow {
-			if why := m.unusable(r); why != "" {
+			if why := m.whyUnusable(r); why != "" {
 				s.foreign = append(s.foreign, UnsupportedSetting{Key: "permissions.allow " + r.Text, Reason: why, Origin: ruleOrigin(r)})
 				continue
 			}
@@ -242,7 +242,7 @@ func (m *merger) addForeign(s *parsedSource) {
 	s.rules = usable
 	// If a user's or an administrator's setting loosens the approvals or the sandbox of another
 	// program, it was meant only for that program.
-	if s.limited() {
+	if s.isForeignOutsideProject() {
 		if s.sandbox != nil {
 			for _, l := range s.sandbox.loosens {
 				s.foreign = append(s.foreign, UnsupportedSetting{Key: l.Setting, Reason: "it loosens the sandbox of " + s.program.String() + "; only Holdfast's settings can loosen Holdfast's sandbox", Origin: l.Origin, Silent: true})
@@ -262,8 +262,8 @@ func (m *merger) addForeign(s *parsedSource) {
 	m.foreignFiles = append(m.foreignFiles, s.file)
 }
 
-// unusable says what is wrong with a rule, or "".
-func (m *merger) unusable(r policy.RuleSource) string {
+// whyUnusable says what is wrong with a rule, or "".
+func (m *merger) whyUnusable(r policy.RuleSource) string {
 	_, found, err := m.out.ruleOptions().Compile([]policy.RuleSource{r})
 	for _, p := range found {
 		return p.Detail
@@ -274,8 +274,10 @@ func (m *merger) unusable(r policy.RuleSource) string {
 	return ""
 }
 
-// limited reports whether the source is another program's file from outside the project's folder.
-func (s *parsedSource) limited() bool { return s.program != "" && !isFolderLayer(s.layer) }
+// isForeignOutsideProject reports whether the source is another program's file from outside the project's folder.
+func (s *parsedSource) isForeignOutsideProject() bool {
+	return s.program != "" && !isFolderLayer(s.layer)
+}
 
 // UnsupportedNotice reports on one line how many settings of other programs have no effect here.
 // Both are "" if there are none.

@@ -29,7 +29,7 @@ func (c *hostConn) handle(f *frame) error {
 	if c.task == nil {
 		return nil // from a later version
 	}
-	return c.task.take(f)
+	return c.task.handle(f)
 }
 
 func (c *hostConn) start(f *frame) error {
@@ -66,8 +66,8 @@ func (c *hostConn) onDisconnect() {
 	}
 }
 
-// take handles a frame for the process.
-func (t *task) take(f *frame) error {
+// handle handles a frame for the process.
+func (t *task) handle(f *frame) error {
 	switch f.Type {
 	case typeData:
 		if b := t.inbox(f.S); b != nil {

@@ -12,19 +12,19 @@ import (
 // agentHandle gives tools access to their agent. It is created before the agent and attached later.
 type agentHandle struct{ a atomic.Pointer[agent.Agent] }
 
-func newHostAgent() *agentHandle { return &agentHandle{} }
+func newAgentHandle() *agentHandle { return &agentHandle{} }
 
 func (h *agentHandle) attach(a *agent.Agent) { h.a.Store(a) }
 
-// errNoHost reports that a tool was called before the agent exists. This is a bug of this program.
-var errNoHost = errors.New("the tools have no agent yet")
+// errNoAgent reports that a tool was called before the agent exists. This is a bug of this program.
+var errNoAgent = errors.New("the tools have no agent yet")
 
 // agent returns the tools' agent.
 func (h *agentHandle) agent() (*agent.Agent, error) {
 	if a := h.a.Load(); a != nil {
 		return a, nil
 	}
-	return nil, errNoHost
+	return nil, errNoAgent
 }
 
 // fire calls [agent.Agent.Fire].
@@ -38,6 +38,6 @@ func (h *agentHandle) fire(ctx context.Context, in hook.Input) (hook.Outcome, er
 
 // Attach connects the tools to their agent.
 func (b *Toolbox) Attach(a *agent.Agent) {
-	b.host.attach(a)
-	b.follow(a)
+	b.agentHandle.attach(a)
+	b.followServers(a)
 }

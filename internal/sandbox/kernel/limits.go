@@ -60,9 +60,9 @@ func (j *Jail) applyLimits() error {
 // can exceed its limit for up to this time.
 const memoryPoll = 50 * time.Millisecond
 
-// guard kills the command when all its processes together use more memory than allowed. In
+// watchMemory kills the command when all its processes together use more memory than allowed. In
 // addition, the kernel limits each single process.
-func (p *Process) guard() {
+func (p *Process) watchMemory() {
 	tick := time.NewTicker(memoryPoll)
 	defer tick.Stop()
 	for {
@@ -92,7 +92,7 @@ func resident(pid int) int64 {
 		}
 	}
 	if status, err := os.ReadFile(dir + "/status"); err == nil {
-		total += shared(status)
+		total += sharedMemory(status)
 	}
 	tasks, _ := os.ReadDir(dir + "/task")
 	for _, t := range tasks {
@@ -106,8 +106,8 @@ func resident(pid int) int64 {
 	return total
 }
 
-// shared returns RssShmem from a process's status, in bytes.
-func shared(status []byte) int64 {
+// sharedMemory returns RssShmem from a process's status, in bytes.
+func sharedMemory(status []byte) int64 {
 	_, settle, ok := bytes.Cut(status, []byte("\nRssShmem:"))
 	if !ok {
 		return 0

@@ -31,13 +31,13 @@ const scanTTL = 2 * time.Second
 // A start is retried at least this often and for at least this long if protected files disappear
 // while the command starts, for example because git outside the sandbox removes a worktree.
 const (
-	attempts = 8
-	patience = 300 * time.Millisecond
+	minAttempts = 8
+	minPatience = 300 * time.Millisecond
 )
 
 // retryStale reports whether to retry, after waiting for the operation outside the sandbox to end.
 func retryStale(tries int, began time.Time) bool {
-	if tries >= attempts && time.Since(began) > patience {
+	if tries >= minAttempts && time.Since(began) > minPatience {
 		return false
 	}
 	time.Sleep(time.Duration(min(tries, 5)) * time.Millisecond)
@@ -49,10 +49,10 @@ type Sandbox struct {
 	ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	log *slog.Logger
 
-	unconfined []string // variables by which package managers find the user's settings
-	toolsOnce  sync.Once
-	tools      *caches.Tools
-	npm        string // the registry that the user's npm uses
+	toolVariables []string // variables by which package managers find the user's settings
+	toolsOnce     sync.Once
+	tools         *caches.Tools
+	npm           string // the registry that the user's npm uses
 
 	mu        sync.Mutex
 	compiler  *compiler
@@ -74,11 +74,11 @@ type watchedPath struct {
 	none bool        // true if the path does not exist
 }
 
-// remember marks a path, so that a plan becomes stale if the file at the path is created, removed
+// watchContent marks a path, so that a plan becomes stale if the file at the path is created, removed
 // or changed.
-func (c *compiler) remember(full string) {
+func (c *compiler) watchContent(full string) {
 	m := watchedPath{path: full}
-	if info, exists := lookAt(full); exists {
+	if info, exists := lstat(full); exists {
 		m.kind, m.size, m.time = info.Mode().Type(), info.Size(), info.ModTime()
 	} else {
 		m.none = true
@@ -86,10 +86,10 @@ func (c *compiler) remember(full string) {
 	c.watched = append(c.watched, m)
 }
 
-// kind is like remember, but ignores changes of the file's content.
-func (c *compiler) kind(full string) {
+// watchKind is like remember, but ignores changes of the file's content.
+func (c *compiler) watchKind(full string) {
 	m := watchedPath{path: full}
-	if info, exists := lookAt(full); exists {
+	if info, exists := lstat(full); exists {
 		m.kind = info.Mode().Type()
 	} else {
 		m.none = true
@@ -97,8 +97,8 @@ func (c *compiler) kind(full string) {
 	c.watched = append(c.watched, m)
 }
 
-// mark marks all paths in writable trees that the plan names, and all hidden paths.
-func (c *compiler) mark() {
+// watchAll marks all paths in writable trees that the plan names, and all hidden paths.
+func (c *compiler) watchAll() {
 	p := &c.policy
 	for _, at := range slices.Concat(p.Hide, p.ReadOnly, p.Pin, p.Write) {
 		if info, err := os.Lstat(at); err == nil {
@@ -181,7 +181,7 @@ func (s *Sandbox) renewOnce() error {
 	}
 	old := s.jail
 	if old != nil {
-		jail.TakeFrom(old)
+		jail.TakeNamespacesFrom(old)
 	}
 	s.plan, s.jail, s.checkedAt = p, jail, now
 	if old != nil && s.uses[old] == 0 {
@@ -213,12 +213,12 @@ func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
 		if p, err = s.startOnce(a); !isPathGone(err) || !retryStale(tries, began) {
 			return p, err
 		}
-		s.stale()
+		s.forceCheck()
 	}
 }
 
-// stale makes the next command check everything again.
-func (s *Sandbox) stale() {
+// forceCheck makes the next command check everything again.
+func (s *Sandbox) forceCheck() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.checkedAt = time.Time{}
@@ -363,16 +363,16 @@ func (s *Sandbox) caches() string {
 	return s.jail.Caches()
 }
 
-// shows reports whether commands see a folder of their caches in place of the folder with this
+// showsCacheFor reports whether commands see a folder of their caches in place of the folder with this
 // name.
-func (s *Sandbox) shows(name string) bool {
+func (s *Sandbox) showsCacheFor(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.plan.policy.CacheMounts, func(c kernel.CacheMount) bool { return c.Path == name })
 }
 
-// writes reports whether commands may write to a path.
-func (s *Sandbox) writes(name string) bool {
+// canWrite reports whether commands may write to a path.
+func (s *Sandbox) canWrite(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.plan.policy.Write, func(tree string) bool { return within(name, tree) })
@@ -390,8 +390,8 @@ func (s *Sandbox) network() kernel.Network {
 	return s.plan.policy.Network
 }
 
-// describe returns why a command could not start, and what to do.
-func (s *Sandbox) describe(e *kernel.StartError) (what, hint string) {
+// describeStartError returns why a command could not start, and what to do.
+func (s *Sandbox) describeStartError(e *kernel.StartError) (what, hint string) {
 	step, name, _ := strings.Cut(e.Step, " ")
 	if step == "execute" {
 		if v := s.Explain(name, policy.OpExec); v != nil {

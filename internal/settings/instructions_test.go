@@ -9,7 +9,7 @@ import (
 )
 
 func TestContextFiles(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	p.write("home/settings.json", `{"contextFiles": "nearest", "claudeMdExcludes": ["~/x/CLAUDE.md", "**/vendor/**"]}`)
 	p.write("project/.holdfast/settings.json", `{"contextFiles": "none", "claudeMdExcludes": ["/**"]}`)
 	s := p.load()
@@ -31,7 +31,7 @@ func TestContextFiles(t *testing.T) {
 }
 
 func TestTrustedTexts(t *testing.T) {
-	p := newPlace(t)
+	p := newTestHome(t)
 	s := p.load()
 	list, err := settings.OpenTrust(p.options().Home)
 	if err != nil {

@@ -74,8 +74,8 @@ func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 	one.StartHint = "commands have no network, and the server may not be downloaded yet; hint: holdfast mcp fetch " + srv.Key()
 }
 
-// fetchTime is the time limit for downloading and starting a server.
-const fetchTime = 10 * time.Minute
+// downloadTime is the time limit for downloading and starting a server.
+const downloadTime = 10 * time.Minute
 
 // OpenForDownload opens an approved server to download it: in the sandbox, with the project's
 // caches, and with the given hosts, if the settings permit them. The caller connects to it and

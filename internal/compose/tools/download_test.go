@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-func TestFetchedFrom(t *testing.T) {
+func TestRegistryOf(t *testing.T) {
 	for _, tt := range []struct {
 		command string
 		args    []string

@@ -32,7 +32,7 @@ func world(t *testing.T) (e *env.Env, user, project string) {
 	return &env.Env{Vars: []string{"HOME=" + user}, Managed: filepath.Join(user, "managed", "settings.json")}, user, project
 }
 
-func question(line, cwd string) approval.Request {
+func commandRequest(line, cwd string) approval.Request {
 	r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: cwd}
 	return approval.Request{
 		ID: "q", Tool: "Bash", Cwd: cwd, Requests: []policy.Request{r},
@@ -40,7 +40,7 @@ func question(line, cwd string) approval.Request {
 	}
 }
 
-func TestAnswersForGood(t *testing.T) {
+func TestSavedAnswers(t *testing.T) {
 	e, user, project := world(t)
 	local, own := filepath.Join(project, ".holdfast", "settings.local.json"), filepath.Join(user, ".holdfast", "settings.json")
 	for _, tt := range []struct {
@@ -51,7 +51,7 @@ func TestAnswersForGood(t *testing.T) {
 		{approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run build:*)", SaveTo: layernames.User}, "Bash(npm run build:*)", own},
 		{approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", SaveTo: layernames.Project}, "Bash(npm:*)", filepath.Join(project, ".holdfast", "settings.json")},
 	} {
-		q := question("npm run build", project)
+		q := commandRequest("npm run build", project)
 		plan, err := saverule.NewPlan(e, saverule.Target{Folder: project}, &q, &tt.answer)
 		if err != nil {
 			t.Fatalf("%+v: %v", tt.answer, err)
@@ -73,11 +73,11 @@ func TestAnswersForGood(t *testing.T) {
 // What cannot be written is refused before anything happens.
 func TestRefused(t *testing.T) {
 	e, user, project := world(t)
-	exec := question("x *", project)
+	exec := commandRequest("x *", project)
 	exec.Scopes = exec.Scopes[:1]
-	host := question("", project)
+	host := commandRequest("", project)
 	host.Requests = []policy.Request{{Tool: "Bash", Resource: "unix:/run/x", Confined: true}}
-	tree := question("", "/work")
+	tree := commandRequest("", "/work")
 	tree.Requests = []policy.Request{{Tool: "Bash", Operation: policy.OpWrite, Resource: "/data", Confined: true}}
 	for name, tt := range map[string]struct {
 		q     approval.Request
@@ -85,16 +85,16 @@ func TestRefused(t *testing.T) {
 		place saverule.Target
 		says  string
 	}{
-		"once":                        {question("ls", project), approval.Answer{Decision: approval.Allow, SaveTo: layernames.User}, saverule.Target{Folder: project}, "allow applies once and takes no scope"},
-		"the administrator's":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Managed}, saverule.Target{Folder: project}, `cannot save rules in the settings layer "managed"`},
+		"once":                        {commandRequest("ls", project), approval.Answer{Decision: approval.Allow, SaveTo: layernames.User}, saverule.Target{Folder: project}, "allow applies once and takes no scope"},
+		"the administrator's":         {commandRequest("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Managed}, saverule.Target{Folder: project}, `cannot save rules in the settings layer "managed"`},
 		"no rule":                     {exec, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project}, "cannot be expressed as a rule"},
-		"a rule about something else": {question("ls", project), approval.Answer{Decision: approval.AllowSession, Scope: "Bash(rm:*)", SaveTo: layernames.User}, saverule.Target{Folder: project}, "does not cover"},
-		"no folder":                   {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: filepath.Join(project, "gone")}, "no such folder"},
-		"the home itself":             {question("ls", user), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: user}, "is not a project"},
+		"a rule about something else": {commandRequest("ls", project), approval.Answer{Decision: approval.AllowSession, Scope: "Bash(rm:*)", SaveTo: layernames.User}, saverule.Target{Folder: project}, "does not cover"},
+		"no folder":                   {commandRequest("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: filepath.Join(project, "gone")}, "no such folder"},
+		"the home itself":             {commandRequest("ls", user), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: user}, "is not a project"},
 		"a socket":                    {host, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: project}, "cannot allow this permanently"},
 		"a container's path":          {tree, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project, Inside: true}, "inside the container"},
 		"never in the sandbox":        {tree, approval.Answer{Decision: approval.DenySession, SaveTo: layernames.Local}, saverule.Target{Folder: project}, "permanent deny"},
-		"a part of a project":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: sub(t, project), Inside: true}, "cannot see"},
+		"a part of a project":         {commandRequest("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: sub(t, project), Inside: true}, "cannot see"},
 	} {
 		if _, err := saverule.NewPlan(e, tt.place, &tt.q, &tt.a); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %q", name, err, tt.says)
@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 // In a workspace the project's files are those of its folder; a path is the container's.
 func TestInAWorkspace(t *testing.T) {
 	e, _, project := world(t)
-	q := question("", "/work")
+	q := commandRequest("", "/work")
 	q.Requests = []policy.Request{{Tool: "Bash", Operation: policy.OpWrite, Resource: "/home/agent/.cache", Confined: true}}
 	place := saverule.Target{Folder: project, Inside: true}
 	offer := saverule.Preview(e, place, &q)
@@ -129,7 +129,7 @@ func TestInAWorkspace(t *testing.T) {
 func TestAHostAndItsAddress(t *testing.T) {
 	e, _, project := world(t)
 	for resource, want := range map[string]string{"db.example": "db.example 10.0.0.7", "db.example:443": "db.example 10.0.0.7:443", "db.example:22": "db.example:22 10.0.0.7:22"} {
-		q := question("", project)
+		q := commandRequest("", project)
 		q.Tool, q.Scopes = "WebFetch", nil
 		q.Requests = []policy.Request{{Tool: "WebFetch", Operation: policy.OpConnect, Resource: resource, Address: "10.0.0.7", Confined: true}}
 		if o := saverule.Preview(e, saverule.Target{Folder: project}, &q); strings.Join(o.Hosts, " ") != want || o.Rules != nil {
@@ -160,7 +160,7 @@ func TestALinkOutOfAWorkspace(t *testing.T) {
 	if err := os.Symlink(filepath.Join(user, ".holdfast"), filepath.Join(project, ".holdfast")); err != nil {
 		t.Fatal(err)
 	}
-	q := question("npm run build", "/work")
+	q := commandRequest("npm run build", "/work")
 	for _, layer := range []string{layernames.Local, layernames.Project} {
 		_, err := saverule.NewPlan(e, saverule.Target{Folder: project, Inside: true}, &q, &approval.Answer{Decision: approval.AllowSession, SaveTo: layer})
 		if err == nil || !strings.Contains(err.Error(), "is a link") {
@@ -172,7 +172,7 @@ func TestALinkOutOfAWorkspace(t *testing.T) {
 	}
 }
 
-func TestPlaceOf(t *testing.T) {
+func TestTargetOf(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	space := func(_ context.Context, slug string) (string, error) { return "/spaces/" + slug, nil }
 	open := func(id, project, cwd, owner string) {

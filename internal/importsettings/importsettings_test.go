@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/importsettings"
 )
 
-// claudeUnsupported are the keys without an equal, quiet ones in brackets.
-func claudeUnsupported(f *importsettings.File) string {
+// unsupportedKeys are the keys without an equal, quiet ones in brackets.
+func unsupportedKeys(f *importsettings.File) string {
 	var list []string
-	for _, n := range f.NoEqual {
+	for _, n := range f.Unsupported {
 		name := n.Key
 		if n.Silent {
 			name = "(" + name + ")"
@@ -104,7 +104,7 @@ network_rule(host="z.example", protocol="https", decision="allow")
 			if string(f.JSON) != tt.json {
 				t.Errorf("ours is\n%s, want\n%s", f.JSON, tt.json)
 			}
-			if got := claudeUnsupported(f); got != tt.left {
+			if got := unsupportedKeys(f); got != tt.left {
 				t.Errorf("left %q, want %q", got, tt.left)
 			}
 			if len(f.JSON) > 0 && !json.Valid(f.JSON) {
@@ -115,7 +115,7 @@ network_rule(host="z.example", protocol="https", decision="allow")
 }
 
 // Every value has the place that it has in the file.
-func TestPlace(t *testing.T) {
+func TestPosition(t *testing.T) {
 	for _, tt := range []struct {
 		program   importsettings.Program
 		text      string
