@@ -45,15 +45,15 @@ var coveredElsewhere = map[string]caseClaim{
 	"session_store-004": {`{"input": {"op":"save"}, "expect": {"mode":"0600"}}`, []string{"session/file.TestModes"}, ""},
 	"session_store-046": {`{"settings": {"fs":"<sessions>/x -> /important"}, "input": {"op":"delete","id":"x"}, "expect": {"important":"intact"}}`, []string{"session/file.TestLinks"}, ""},
 	"session_store-047": {`{"settings": {"fs":"<sessions>/x/transcript.json -> /important"}, "input": {"op":"save","id":"x"}, "expect": {"important":"intact"}}`, []string{"session/file.TestLinks"}, ""},
-	"session_store-011": read,
+	"session_store-011": readCases,
 
-	"session_store-031": read,
-	"session_store-032": read,
-	"session_store-033": read,
-	"session_store-034": read,
-	"session_store-037": read,
-	"session_store-039": read,
-	"session_store-040": read,
+	"session_store-031": readCases,
+	"session_store-032": readCases,
+	"session_store-033": readCases,
+	"session_store-034": readCases,
+	"session_store-037": readCases,
+	"session_store-039": readCases,
+	"session_store-040": readCases,
 }
 
 // caseClaim is the content of a case that its tests were written for, and those tests.
@@ -63,8 +63,8 @@ type caseClaim struct {
 	instead string // an intended deviation, which the tests show
 }
 
-// read is a group of cases that a runner selects by the prefix of their names, and reads.
-var read = caseClaim{tests: []string{"session.TestCorpusSessionStore"}}
+// readCases is a group of cases that a runner selects by the prefix of their names, and reads.
+var readCases = caseClaim{tests: []string{"session.TestCorpusSessionStore"}}
 
 // uncovered are the cases about features that Holdfast does not have, with the reason.
 var uncovered = map[string]string{
@@ -98,7 +98,7 @@ func TestCorpusCasesAreClaimed(t *testing.T) {
 		if cases[name].ID == "" && !areas[name] {
 			t.Errorf("elsewhere has %s, which is neither a case nor an area", name)
 		}
-		if !areas[name] && !reflect.DeepEqual(trial, read) {
+		if !areas[name] && !reflect.DeepEqual(trial, readCases) {
 			if err := cases[name].CompareClaim(trial.claim); err != nil {
 				t.Error(err)
 			}

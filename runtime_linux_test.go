@@ -11,7 +11,7 @@ import (
 
 // A command in a run of a program cannot write outside the sandbox, even if it was allowed.
 func TestCommandIsConfined(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	out := filepath.Join(t.TempDir(), "escaped")
 	rt := p.open(holdfast.Config{})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{

@@ -30,7 +30,7 @@ type testEnv struct {
 	home, dir string
 }
 
-func newPlace(t *testing.T) *testEnv {
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	return &testEnv{t, t.TempDir(), t.TempDir()}
 }
@@ -98,7 +98,7 @@ func types(t *testing.T, r *holdfast.Run, after int64) (list []string, last int6
 }
 
 func TestRun(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{Approve: allow})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "write it"})
 	must(t, err)
@@ -139,7 +139,7 @@ func TestRun(t *testing.T) {
 
 // An approval request is answered through the run, or through the same run in another runtime.
 func TestAnswer(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt, other := p.open(holdfast.Config{}), p.open(holdfast.Config{})
 	spec := holdfast.RunSpec{Model: p.play(asks), Prompt: "write it", Permissions: runspec.Permissions{Unattended: "wait"}}
 	for _, by := range []*holdfast.Runtime{rt, other} {
@@ -178,7 +178,7 @@ func TestAnswer(t *testing.T) {
 
 // Without an approver, the answer is deny.
 func TestNoApprover(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "write it"})
 	must(t, err)
@@ -190,7 +190,7 @@ func TestNoApprover(t *testing.T) {
 
 // An interrupted run is resumed as described by its spec, also by another process.
 func TestResume(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{})
 	spec := holdfast.RunSpec{
 		Model: p.play("  - tool_uses: [{tool: Bash, input: {command: \"echo it >> ran; sleep 20\"}}]\n" + asks), Prompt: "go",
@@ -233,7 +233,7 @@ func TestResume(t *testing.T) {
 
 // A program that resumes a run elsewhere is notified which of its variables are missing, and may rename it.
 func TestResumeElsewhere(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{
 		Model: p.play("  - text: one\n  - text: two\n"), Prompt: "go", Session: runspec.Session{ID: "job", Title: "first"},
@@ -261,7 +261,7 @@ func TestResumeElsewhere(t *testing.T) {
 
 // Close ends running work and waiting approvals; the approval request stays recorded.
 func TestCloseWithOpenApproval(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	asked := make(chan struct{})
 	rt := p.open(holdfast.Config{Approve: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		close(asked)
@@ -293,7 +293,7 @@ func TestCloseWithOpenApproval(t *testing.T) {
 
 // Many goroutines send and read at once; every input is answered, and every reader gets every record.
 func TestConcurrentUse(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{})
 	steps := strings.Repeat("  - text: yes\n", 60)
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(steps), Prompt: "go"})
@@ -333,7 +333,7 @@ func TestConcurrentUse(t *testing.T) {
 
 // A run with few tools may have sub-agents, which have no more tools than the run.
 func TestSubagentToolLimit(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{})
 	kind := p.play("  - tool_uses: [{tool: Bash, input: {command: \"echo it > a.txt\"}}]\n  - text: I am here\n")
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{
@@ -356,7 +356,7 @@ func TestSubagentToolLimit(t *testing.T) {
 
 // A fork does not change its session.
 func TestFork(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{Approve: allow})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play("  - text: one\n  - text: two\n"), Prompt: "go"})
 	must(t, err)
@@ -375,7 +375,7 @@ func TestFork(t *testing.T) {
 
 // The program's own store, tool and policy replace the default ones.
 func TestCustomParts(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	store := memory.New()
 	weather, err := tool.New(tool.Spec{Name: "Weather", Description: "Tells the weather.", ReadOnly: true},
 		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("rain"), nil }, nil)
@@ -405,7 +405,7 @@ func TestCustomParts(t *testing.T) {
 
 // An invalid run is rejected, and leaves nothing behind.
 func TestStartRefuses(t *testing.T) {
-	p := newPlace(t)
+	p := newTestEnv(t)
 	rt := p.open(holdfast.Config{})
 	for _, tt := range []struct {
 		spec holdfast.RunSpec

@@ -186,9 +186,9 @@ func TestNoMachinePaths(t *testing.T) {
 	}
 }
 
-// exportedBar is the file with the total number of exported names that public packages may have. It only goes
-// down: a new name has to replace another one.
-const exportedBar = "testdata/exported-names"
+// exportedNamesFile is the file with the total number of exported names that public packages may
+// have. It only goes down: a new name has to replace another one.
+const exportedNamesFile = "testdata/exported-names"
 
 // Exported names are for other programs. What only this project uses is unexported or below internal.
 func TestExportedNames(t *testing.T) {
@@ -202,13 +202,13 @@ func TestExportedNames(t *testing.T) {
 		counts[dir] += n
 		total += n
 	}
-	b, err := os.ReadFile(exportedBar)
+	b, err := os.ReadFile(exportedNamesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bar, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {
-		t.Fatalf("%s: %v", exportedBar, err)
+		t.Fatalf("%s: %v", exportedNamesFile, err)
 	}
 	report := t.Logf
 	if total > bar {
@@ -217,7 +217,7 @@ func TestExportedNames(t *testing.T) {
 	for _, dir := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%4d %s", counts[dir], dir)
 	}
-	report("%4d exported names in all, at most %d: unexport what no program outside needs, or move it below internal, and write the lower number to %s", total, bar, exportedBar)
+	report("%4d exported names in all, at most %d: unexport what no program outside needs, or move it below internal, and write the lower number to %s", total, bar, exportedNamesFile)
 }
 
 // isPublic reports whether programs outside may import the package in a folder.

@@ -461,7 +461,7 @@ func (a *Agent) close(suspend bool) error {
 		err = a.loop.halt(endContext())
 		err = errors.Join(err, a.opt.Subagents.close(suspend))
 		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
-		err = errors.Join(err, a.loop.closing(endContext()))
+		err = errors.Join(err, a.loop.fireSessionEnd(endContext()))
 	}
 	if log := a.openLog(); log != nil {
 		err = errors.Join(err, log.Close())

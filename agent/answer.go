@@ -46,14 +46,14 @@ func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) e
 		if err := c.approval.Check(*given); err != nil {
 			return err
 		}
-		given = l.complete(c.approval, *given)
+		given = l.completeAnswer(c.approval, *given)
 	}
 	ctx, kept := detachedContext(ctx)
 	for {
 		var head int64
 		var stored *approval.Answer
 		err := l.retryRead(ctx, func() (err error) {
-			head, stored, err = l.a.shared.answerTo(ctx, id)
+			head, stored, err = l.a.shared.readAnswer(ctx, id)
 			return err
 		})
 		if err == nil {
@@ -72,9 +72,9 @@ func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) e
 	}
 }
 
-// complete sets the recorded fields of an answer. An allow after the deadline becomes a deny.
-func (l *loop) complete(q *approval.Request, ans approval.Answer) *approval.Answer {
-	if ans.Decision.Allows() && l.late(q) {
+// completeAnswer sets the recorded fields of an answer. An allow after the deadline becomes a deny.
+func (l *loop) completeAnswer(q *approval.Request, ans approval.Answer) *approval.Answer {
+	if ans.Decision.Allows() && l.isLate(q) {
 		ans = timedOut()
 	}
 	ans = ans.Bind(*q)
@@ -109,7 +109,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, given, stored *appro
 	case given != nil && given.Actor == byInterrupt: // the recorded answer allows
 		s.decision.By, s.text = byInterrupt, "not run: the turn was interrupted first"
 	default:
-		l.review(ctx, c, s)
+		l.recheckAllowed(ctx, c, s)
 	}
 	refused := ans.Decision.Allows() && s.call == nil
 	switch granted := l.a.shared.grantOf(c.approval.ID); {
@@ -117,7 +117,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, given, stored *appro
 	case refused && granted != "": // the call does not run, so the grant of its answer is revoked
 		s.change = &policy.Change{Revoke: granted, By: s.decision.By}
 	case !refused && granted == "":
-		l.rememberFor(c, s)
+		l.makeGrant(c, s)
 	}
 	return s
 }
@@ -135,9 +135,9 @@ func denial(d policy.Decision) string {
 	return refusal(d)
 }
 
-// review checks that an allowed call has not changed since it was shown, and that the policy has
-// not denied it since then.
-func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
+// recheckAllowed checks that an allowed call has not changed since it was shown, and that the
+// policy has not denied it since then.
+func (l *loop) recheckAllowed(ctx context.Context, c *call, s *answerEffect) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
@@ -145,7 +145,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		refuse("approval", err.Error(), "not run: the answer is invalid: "+err.Error())
 		return
 	}
-	reqs, err := l.asShown(c)
+	reqs, err := l.unchangedRequests(c)
 	if err != nil {
 		refuse("approval", err.Error(), "not run: the call changed after it was approved: "+err.Error())
 		return
@@ -194,9 +194,9 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	s.call = &run
 }
 
-// asShown returns the requests of the call as the tool describes them now. If they differ from
-// those that were shown, it returns an error that describes the difference.
-func (l *loop) asShown(c *call) ([]policy.Request, error) {
+// unchangedRequests returns the requests of the call as the tool describes them now. If they differ
+// from those that were shown, it returns an error that describes the difference.
+func (l *loop) unchangedRequests(c *call) ([]policy.Request, error) {
 	q := c.approval
 	if c.tool == nil {
 		return nil, errors.New("the tool is no longer available")
@@ -229,8 +229,8 @@ func digests(reqs []policy.Request) []string {
 	return list
 }
 
-// rememberFor creates the grant for a session decision. If that fails, the call is denied.
-func (l *loop) rememberFor(c *call, s *answerEffect) {
+// makeGrant creates the grant for a session decision. If that fails, the call is denied.
+func (l *loop) makeGrant(c *call, s *answerEffect) {
 	g, err := c.approval.Grant(s.answer)
 	if err != nil {
 		s.fail(err)
@@ -251,11 +251,11 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *answerEffect)
 	if s.call == nil && s.decision.Effect == policy.Deny && c.nested == nil {
 		s.text += l.firePermissionDenied(ctx, c, &s.decision)
 	}
-	entries, recs, err := l.record(ctx, head, c, s)
+	entries, recs, err := l.recordEffect(ctx, head, c, s)
 	if err != nil {
 		return err
 	}
-	l.await(nil)
+	l.setAsked(nil)
 	r := l.round
 	c.decision = s.decision
 	switch {
@@ -285,7 +285,7 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *answerEffect)
 	return nil
 }
 
-func (l *loop) record(ctx context.Context, head int64, c *call, s *answerEffect) ([]entry, []session.Record, error) {
+func (l *loop) recordEffect(ctx context.Context, head int64, c *call, s *answerEffect) ([]entry, []session.Record, error) {
 	r := l.a.shared
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
@@ -313,7 +313,7 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *answerEffect)
 	case err != nil:
 		c.hooks.entries = hookEntries // for the next attempt
 	case s.change != nil:
-		err = r.recorded(*s.change, 0)
+		err = r.applyChange(*s.change, 0)
 	}
 	return entries, recs, err
 }

@@ -73,7 +73,7 @@ func (w *answered) play(route string, child bool) {
 	w.bash = command("Bash")
 	meanwhile := func() {
 		if w.change.By != "" {
-			changes(t, s, "lead", w.change)
+			recordChange(t, s, "lead", w.change)
 		}
 	}
 	answerElsewhere := func(id string) {

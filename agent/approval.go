@@ -42,12 +42,12 @@ func (l *loop) requestApproval(c *call) ([]entry, error) {
 	}
 	c.approval, c.announced = &q, true
 	l.reserveID(q.ID)
-	l.await(c)
+	l.setAsked(c)
 	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Request: q}}), nil
 }
 
-// await sets the call that waits for approval; nil means that no call waits.
-func (l *loop) await(c *call) {
+// setAsked sets the call that waits for approval; nil means that no call waits.
+func (l *loop) setAsked(c *call) {
 	l.a.mu.Lock()
 	defer l.a.mu.Unlock()
 	l.round.asked, l.a.asking = c, c != nil
@@ -101,9 +101,9 @@ type reply struct {
 	here bool // true if the approver of this process gave ans
 }
 
-// patience is how long an approval callback may take to return after its context has ended.
+// askGrace is how long an approval callback may take to return after its context has ended.
 // A callback that takes longer is abandoned, and its answer is ignored.
-const patience = 2 * time.Second
+const askGrace = 2 * time.Second
 
 // ask waits for the approver of this process and for an answer that another program records. It
 // returns when the first answer arrives. If both have answered, it returns the approver's answer,
@@ -115,7 +115,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	replies := make(chan reply, 2)
-	reminded := l.remindOf(ctx)
+	reminded := l.notifyIdle(ctx)
 	defer func() {
 		stop()
 		<-reminded
@@ -135,7 +135,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 		}()
 	case q.Expires != nil:
 		asked++
-		go func() { replies <- expire(ctx, q.Expires.Sub(l.a.opt.Clock())) }()
+		go func() { replies <- expireAfter(ctx, q.Expires.Sub(l.a.opt.Clock())) }()
 	}
 	var first reply
 	select {
@@ -145,7 +145,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 		first.err = context.Cause(ctx)
 	}
 	stop()
-	over := time.NewTimer(patience)
+	over := time.NewTimer(askGrace)
 	defer over.Stop()
 	for range asked {
 		select {
@@ -160,13 +160,13 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	return first.ans, first.err
 }
 
-// idleAfter is how long an approval request waits before remindOf fires a Notification.
+// idleAfter is how long an approval request waits before notifyIdle fires a Notification.
 const idleAfter = time.Minute
 
-// remindOf fires a Notification of the type idle_prompt, once, if the approver has not answered
-// after idleAfter. The returned channel is closed when remindOf has finished, at the latest soon
+// notifyIdle fires a Notification of the type idle_prompt, once, if the approver has not answered
+// after idleAfter. The returned channel is closed when notifyIdle has finished, at the latest soon
 // after ctx ends.
-func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
+func (l *loop) notifyIdle(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if !l.a.opt.Hooks.Registry.Has(hook.Notification) {
 		close(done)
@@ -215,7 +215,7 @@ func noAnswer(why string) reply {
 	return reply{ans: approval.Answer{Decision: approval.Deny, Actor: byNobody, Message: why}}
 }
 
-func expire(ctx context.Context, after time.Duration) reply {
+func expireAfter(ctx context.Context, after time.Duration) reply {
 	t := time.NewTimer(after)
 	defer t.Stop()
 	select {
@@ -240,7 +240,7 @@ func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
 	if _, answered := l.a.shared.answer(q.ID); answered {
 		return true, l.resolve(ctx, q.ID, nil)
 	}
-	if !l.late(q) {
+	if !l.isLate(q) {
 		return false, nil
 	}
 	ans := timedOut()
@@ -281,6 +281,6 @@ func (l *loop) cancelApproval(ctx context.Context) error {
 	return err
 }
 
-func (l *loop) late(q *approval.Request) bool {
+func (l *loop) isLate(q *approval.Request) bool {
 	return q.Expires != nil && !l.a.opt.Clock().Before(*q.Expires)
 }

@@ -45,7 +45,7 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 	got := 0
 	for ev, err := range m.Stream(ctx, req) {
 		if err != nil {
-			p = usageRecord(info, req, err, got)
+			p = failedUsage(info, req, err, got)
 			a.count(p)
 			return model.Answer{}, p, err
 		}
@@ -68,15 +68,15 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 		}
 	}
 	err = &model.Error{Kind: model.ErrorMalformed, Provider: info.Provider, Message: "the model stream ended without an answer"}
-	p = usageRecord(info, req, err, got)
+	p = failedUsage(info, req, err, got)
 	a.count(p)
 	return model.Answer{}, p, err
 }
 
-// usageRecord returns the usage of a failed call. This is the usage that the provider reported. If
+// failedUsage returns the usage of a failed call. This is the usage that the provider reported. If
 // part of the answer had arrived without a report, it is an estimate from the number of bytes. It
 // returns nil if nothing had arrived and the provider reported no usage.
-func usageRecord(info model.Info, req *model.Request, err error, got int) *callUsage {
+func failedUsage(info model.Info, req *model.Request, err error, got int) *callUsage {
 	me, ok := errors.AsType[*model.Error](err)
 	if ok && me.Usage != nil {
 		return &callUsage{model: info.Model, usage: *me.Usage, cost: info.Cost(*me.Usage, me.Cost)}
@@ -110,9 +110,9 @@ func (a *Agent) count(p *callUsage) {
 	}
 }
 
-// recordPaid records the usage of a call that has no item in the run's log.
-func (a *Agent) recordPaid(ctx context.Context, p *callUsage, why string) error {
-	log := a.shared.home()
+// recordUsage records the usage of a call that has no item in the run's log.
+func (a *Agent) recordUsage(ctx context.Context, p *callUsage, why string) error {
+	log := a.shared.runLog()
 	if p == nil || log == nil {
 		return nil
 	}
@@ -129,11 +129,11 @@ func (a *Agent) recordPaid(ctx context.Context, p *callUsage, why string) error 
 	return err
 }
 
-// recordAnswer is like recordPaid, for a call whose answer is an item of the agent's log. It does
+// recordAnswer is like recordUsage, for a call whose answer is an item of the agent's log. It does
 // nothing if that is the run's log, because there the item itself contains the usage.
 func (a *Agent) recordAnswer(ctx context.Context, p *callUsage) error {
-	if a.openLog() == a.shared.home() {
+	if a.openLog() == a.shared.runLog() {
 		return nil
 	}
-	return a.recordPaid(ctx, p, forAgent)
+	return a.recordUsage(ctx, p, forAgent)
 }

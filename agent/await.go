@@ -16,7 +16,7 @@ import (
 // of all turns. The limits of a run apply to all of its turns together.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		defer a.continueFrom(nil)
+		defer a.setPrevious(nil)
 		for {
 			res, ok := a.workTurn(ctx, input, yield)
 			if !ok {
@@ -43,7 +43,7 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 				yield(nil, err)
 				return
 			}
-			a.continueFrom(res)
+			a.setPrevious(res)
 			input = nil
 		}
 	}
@@ -78,7 +78,7 @@ func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield fun
 	return a.workTurn(ctx, nil, yield)
 }
 
-func (a *Agent) continueFrom(res *event.Result) {
+func (a *Agent) setPrevious(res *event.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.previous = res

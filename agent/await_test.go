@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// part is a slow tool whose background tasks are awaited.
-type part struct{ *slow }
+// awaitedTool is a slow tool whose background tasks are awaited.
+type awaitedTool struct{ *slow }
 
-func (part) Awaited(*tool.Call) bool { return true }
+func (awaitedTool) Awaited(*tool.Call) bool { return true }
 
 // runWork runs Agent.Work and calls then after the first turn.
 func runWork(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []event.Event) {
@@ -42,7 +42,7 @@ func TestAwaitWaitsForBackground(t *testing.T) {
 			step{uses: []transcript.ToolUse{use("c1", "work", `{}`), use("c2", "server", `{}`)}},
 			step{text: "both run"}, step{text: "the work is done"})
 		a := newAgent(t, m, agent.Options{
-			Sessions: session.New(memory.New(), nil), Tools: registry(t, part{work}, server), Background: &agent.Background{},
+			Sessions: session.New(memory.New(), nil), Tools: registry(t, awaitedTool{work}, server), Background: &agent.Background{},
 		})
 		events(t, a, "begin")
 		came := make(chan error, 1)
@@ -74,7 +74,7 @@ func TestAwaitSeesNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "I see"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, awaitedTool{work}), Background: &agent.Background{}})
 		events(t, a, "begin")
 		came := make(chan error, 1)
 		go func() { came <- a.Await(t.Context()) }()
@@ -104,7 +104,7 @@ func TestWorkBackgroundApprovals(t *testing.T) {
 		store := memory.New()
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
 		a := newAgent(t, m, agent.Options{
-			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 3},
+			Sessions: session.New(store, nil), Tools: registry(t, awaitedTool{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 3},
 		})
 		all := runWork(t.Context(), t, a, func() {
 			go func() {
@@ -129,7 +129,7 @@ func TestWorkLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 2}})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, awaitedTool{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 2}})
 		all := runWork(t.Context(), t, a, func() { work.end <- tool.Text("done") })
 		if res := last(t, all); res.Reason != event.ReasonMaxTurns || res.Turns != 2 {
 			t.Errorf("%+v", res)
@@ -144,7 +144,7 @@ func TestWorkInterruptedWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, awaitedTool{work}), Background: &agent.Background{}})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		all := runWork(ctx, t, a, stop)

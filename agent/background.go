@@ -242,7 +242,7 @@ func (b *Background) follow(k *backJob) {
 	<-k.done
 	var err error
 	select {
-	case <-k.placed: // the result of the call must be recorded first
+	case <-k.noticeRecorded: // the result of the call must be recorded first
 		err = b.a.settle(agentContext(b.ctx), k)
 	case <-b.broken:
 	}
@@ -262,12 +262,12 @@ func (b *Background) follow(k *backJob) {
 	}
 }
 
-// defaultKeep is the default of MaxFinished.
-const defaultKeep = 100
+// defaultMaxFinished is the default of MaxFinished.
+const defaultMaxFinished = 100
 
 // forget drops the oldest finished tasks if there are more than MaxFinished. The caller holds mu.
 func (b *Background) forget() {
-	over := -defaultKeep
+	over := -defaultMaxFinished
 	if b.MaxFinished > 0 {
 		over = -b.MaxFinished
 	}
@@ -317,9 +317,9 @@ var errClosing = errors.New("the session was closed")
 func (a *Agent) settle(ctx context.Context, k *backJob) error {
 	c := *k.c
 	c.detached, c.result, c.took = false, k.result, k.took
-	entries := a.reviewBackground(ctx, &c)
-	entries = append(entries, a.opt.Background.ended(ctx, k)...)
-	ended, err := endEntry(c.ended())
+	entries := a.firePostToolUse(ctx, &c)
+	entries = append(entries, a.opt.Background.notifyEnd(ctx, k)...)
+	ended, err := endEntry(c.finishedEvent())
 	if err != nil {
 		return err
 	}
@@ -387,7 +387,7 @@ func (a *Agent) fail(err error) {
 // turn. It opens the session if needed. It returns ErrClosed, errors of the store, and ErrRunning
 // while a run opens the session.
 func (a *Agent) QueueNotification(ctx context.Context, parts ...transcript.Part) error {
-	if err := a.ready(ctx, parts); err != nil {
+	if err := a.openFor(ctx, parts); err != nil {
 		return err
 	}
 	e, err := a.encode(transcript.Item{ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
@@ -397,8 +397,8 @@ func (a *Agent) QueueNotification(ctx context.Context, parts ...transcript.Part)
 	return a.queueNotification(ctx, nil, e)
 }
 
-// ready opens the session, if needed, for a notification with these parts.
-func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
+// openFor opens the session, if needed, for a notification with these parts.
+func (a *Agent) openFor(ctx context.Context, parts []transcript.Part) error {
 	a.mu.Lock()
 	started, closed := a.snapshot != nil, a.closed
 	a.mu.Unlock()

@@ -23,7 +23,7 @@ type taskStopInput struct {
 }
 
 const (
-	usualWait   = 30 * time.Second
+	defaultWait = 30 * time.Second
 	longestWait = 10 * time.Minute
 )
 
@@ -33,7 +33,7 @@ func (b *Background) Tools() ([]tool.Tool, error) {
 	look, err := tool.New(
 		tool.Spec{Name: "TaskOutput", Description: "Shows the state of a background task and its output since your last call.", ReadOnly: true},
 		func(ctx context.Context, _ *tool.Call, in taskOutputInput) (tool.Result, error) {
-			return b.look(ctx, in)
+			return b.taskOutput(ctx, in)
 		},
 		func(_ *tool.Call, in taskOutputInput) ([]policy.Request, error) {
 			if in.Timeout < 0 {
@@ -48,7 +48,7 @@ func (b *Background) Tools() ([]tool.Tool, error) {
 		tool.Spec{Name: "TaskStop", Description: "Stops a background task."},
 		func(ctx context.Context, _ *tool.Call, in taskStopInput) (tool.Result, error) {
 			if err := b.Stop(ctx, in.ID); err != nil {
-				return b.unknown(in.ID, err)
+				return b.unknownTask(in.ID, err)
 			}
 			return tool.Text("The task " + in.ID + " has stopped."), nil
 		},
@@ -56,7 +56,7 @@ func (b *Background) Tools() ([]tool.Tool, error) {
 	return []tool.Tool{look, stop}, err
 }
 
-func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result, error) {
+func (b *Background) taskOutput(ctx context.Context, in taskOutputInput) (tool.Result, error) {
 	if in.ID == "" {
 		var lines []string
 		for _, t := range b.List() {
@@ -68,14 +68,14 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 		return tool.Text(strings.Join(lines, "\n")), nil
 	}
 	if in.Block {
-		patience := usualWait
+		patience := defaultWait
 		if in.Timeout > 0 {
 			patience = min(time.Duration(in.Timeout)*time.Millisecond, longestWait)
 		}
 		wait, done := context.WithTimeout(ctx, patience)
 		defer done()
 		if err := b.Wait(wait, in.ID); err != nil && wait.Err() == nil {
-			return b.unknown(in.ID, err)
+			return b.unknownTask(in.ID, err)
 		}
 		if ctx.Err() != nil {
 			return tool.Result{}, context.Cause(ctx)
@@ -83,7 +83,7 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 	}
 	about, text, lost, err := b.Output(in.ID)
 	if err != nil {
-		return b.unknown(in.ID, err)
+		return b.unknownTask(in.ID, err)
 	}
 	out := tool.Text(about.line(b.now()))
 	if lost > 0 {
@@ -95,8 +95,8 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 	return out, nil
 }
 
-// unknown is the result for an unknown task.
-func (b *Background) unknown(id string, err error) (tool.Result, error) {
+// unknownTask is the result for an unknown task.
+func (b *Background) unknownTask(id string, err error) (tool.Result, error) {
 	if !errors.Is(err, errNoTask) {
 		return tool.Result{}, err
 	}

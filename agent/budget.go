@@ -26,14 +26,14 @@ var ErrBudget = errors.New("the budget of the run is used up")
 // Even if many agents run in parallel, at most one call exceeds the limit. The zero value has no
 // limit.
 type budget struct {
-	mu        sync.Mutex
-	requested record.Budget // the limit that the options set: 0 keeps the limit, a negative value removes it
-	limited   record.Budget
-	record    record.Budget // the recorded limit
-	usd       float64       // spent
-	tokens    int64
-	calls     []*reservation // running
-	settled   chan struct{}  // closed when a call ends; nil unless a call waits
+	mu            sync.Mutex
+	requested     record.Budget // the limit that the options set: 0 keeps the limit, a negative value removes it
+	limit         record.Budget
+	recordedLimit record.Budget // the recorded limit
+	usd           float64       // spent
+	tokens        int64
+	calls         []*reservation // running
+	settled       chan struct{}  // closed when a call ends; nil unless a call waits
 }
 
 // reservation is a running model call with its maximum usage.
@@ -56,30 +56,30 @@ func (a *Agent) makeBudget() error {
 		a.budget = &budget{}
 	}
 	if a.opt.parent == nil {
-		a.budget.ask(a.opt.Limits.MaxBudgetUSD, a.opt.Limits.MaxTotalTokens)
+		a.budget.request(a.opt.Limits.MaxBudgetUSD, a.opt.Limits.MaxTotalTokens)
 	}
-	return a.budget.prices(a.model, a.opt.Model.Fallback)
+	return a.budget.checkPrices(a.model, a.opt.Model.Fallback)
 }
 
-// ask sets the limits from the options: 0 keeps a limit, and infinity or a negative value removes
-// it.
-func (b *budget) ask(usd float64, tokens int64) {
+// request sets the limits from the options: 0 keeps a limit, and infinity or a negative value
+// removes it.
+func (b *budget) request(usd float64, tokens int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if math.IsInf(usd, 1) {
 		usd = -1
 	}
 	b.requested = record.Budget{USD: cmp.Or(usd, b.requested.USD), Tokens: cmp.Or(tokens, b.requested.Tokens)}
-	b.bind()
+	b.applyRequested()
 }
 
-// bind replaces the limits by the requested ones. The caller holds mu.
-func (b *budget) bind() {
+// applyRequested replaces the limits by the requested ones. The caller holds mu.
+func (b *budget) applyRequested() {
 	if b.requested.USD != 0 {
-		b.limited.USD = max(b.requested.USD, 0)
+		b.limit.USD = max(b.requested.USD, 0)
 	}
 	if b.requested.Tokens != 0 {
-		b.limited.Tokens = max(b.requested.Tokens, 0)
+		b.limit.Tokens = max(b.requested.Tokens, 0)
 	}
 }
 
@@ -87,37 +87,37 @@ func (b *budget) bind() {
 func (b *budget) restore(st *session.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limited, b.record = st.Budget, st.Budget
+	b.limit, b.recordedLimit = st.Budget, st.Budget
 	b.usd, b.tokens = b.usd+st.CostUSD, b.tokens+st.Tokens
-	b.bind()
+	b.applyRequested()
 }
 
 // unrecorded returns the limit if it differs from the recorded one, or nil.
 func (b *budget) unrecorded() *record.Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.limited == b.record {
+	if b.limit == b.recordedLimit {
 		return nil
 	}
-	limit := b.limited
+	limit := b.limit
 	return &limit
 }
 
-// recorded stores the limit that was recorded; nil changes nothing.
-func (b *budget) recorded(limit *record.Budget) {
+// setRecorded stores the limit that was recorded; nil changes nothing.
+func (b *budget) setRecorded(limit *record.Budget) {
 	if limit == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.record = *limit
+	b.recordedLimit = *limit
 }
 
 // spent returns the cost of the run so far and its limit.
 func (b *budget) spent() (usd float64, limit record.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.usd, b.limited
+	return b.usd, b.limit
 }
 
 // exhausted reports whether the budget is used up.
@@ -128,21 +128,21 @@ func (b *budget) exhausted() bool {
 }
 
 func (b *budget) usedUp() bool {
-	return b.limited.USD > 0 && b.usd >= b.limited.USD || b.limited.Tokens > 0 && b.tokens >= b.limited.Tokens
+	return b.limit.USD > 0 && b.usd >= b.limit.USD || b.limit.Tokens > 0 && b.tokens >= b.limit.Tokens
 }
 
 func (b *budget) exceeded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.limited.USD > 0 && b.usd > b.limited.USD || b.limited.Tokens > 0 && b.tokens > b.limited.Tokens
+	return b.limit.USD > 0 && b.usd > b.limit.USD || b.limit.Tokens > 0 && b.tokens > b.limit.Tokens
 }
 
-// prices returns an error if a budget in US dollars is set and a model has no known price.
-func (b *budget) prices(models ...model.Model) error {
+// checkPrices returns an error if a budget in US dollars is set and a model has no known price.
+func (b *budget) checkPrices(models ...model.Model) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range models {
-		if b.limited.USD > 0 && m != nil && !m.Info().Priced() {
+		if b.limit.USD > 0 && m != nil && !m.Info().Priced() {
 			return m.Info().Unpriced()
 		}
 	}
@@ -154,7 +154,7 @@ func (b *budget) prices(models ...model.Model) error {
 func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.limited.USD > 0 && info.Price == nil && answer.Cost == nil && answer.Item.Usage != nil && !answer.More {
+	if b.limit.USD > 0 && info.Price == nil && answer.Cost == nil && answer.Item.Usage != nil && !answer.More {
 		return info.Unpriced()
 	}
 	return nil
@@ -165,15 +165,15 @@ func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 // budget is used up, [model.Info.Unpriced] if the budget is in US dollars and the model has no
 // price, and an error when ctx ends.
 func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *model.Request, aside bool) (*reservation, error) {
-	if err := b.prices(m); err != nil {
+	if err := b.checkPrices(m); err != nil {
 		return nil, err
 	}
 	b.mu.Lock()
-	if b.limited == (record.Budget{}) {
+	if b.limit == (record.Budget{}) {
 		b.mu.Unlock()
 		return nil, nil
 	}
-	r := maxTokensOf(m.Info(), req)
+	r := maxReservation(m.Info(), req)
 	r.agent, r.aside = a, aside
 	for {
 		if b.usedUp() {
@@ -209,12 +209,12 @@ func (b *budget) fits(r *reservation) bool {
 		}
 		usd, tokens, others = usd+c.usd, tokens+c.tokens, true
 	}
-	return !others || (b.limited.USD == 0 || usd <= b.limited.USD) && (b.limited.Tokens == 0 || tokens <= float64(b.limited.Tokens))
+	return !others || (b.limit.USD == 0 || usd <= b.limit.USD) && (b.limit.Tokens == 0 || tokens <= float64(b.limit.Tokens))
 }
 
-// maxTokensOf returns a reservation with the maximum tokens and cost of a call. Each byte of the
+// maxReservation returns a reservation with the maximum tokens and cost of a call. Each byte of the
 // request counts as one token. A maximum that is not known is infinite.
-func maxTokensOf(info model.Info, req *model.Request) *reservation {
+func maxReservation(info model.Info, req *model.Request) *reservation {
 	input, output := int64(sizeOf(req)), int64(cmp.Or(req.MaxTokens, info.MaxOutput))
 	r := &reservation{usd: math.Inf(1), tokens: math.Inf(1)}
 	if output == 0 {

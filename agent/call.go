@@ -39,7 +39,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 		if again, failed := l.compactTooLong(ctx, err); again || failed != nil {
 			return DriverState{}, false, failed
 		}
-		return l.noAnswer(ctx, err)
+		return l.endFailedCall(ctx, err)
 	}
 	l.turn.fresh, l.turn.compactedTooLong = false, false
 	whole, err := l.stamp(l.uniqueUses(answer)).Encode()
@@ -186,7 +186,7 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark,
 		from, to := l.encoder().m.Info().String(), l.fallback.m.Info().String()
 		l.turn.fellBack = true
 		l.publish(event.ModelSwitched{From: from, To: to, Err: err})
-		if err := l.modelSwitched(ctx, from, to); err != nil {
+		if err := l.firePostModelSwitch(ctx, from, to); err != nil {
 			return it, mark, err
 		}
 	}
@@ -226,7 +226,7 @@ func (l *loop) sendWithRetry(ctx context.Context, enc *encoder) (transcript.Item
 			Provider: info.Provider, Model: info.Model, Usage: it.Usage, Finish: it.Finish,
 			Duration: l.a.opt.Clock().Sub(began), Err: err,
 		}
-		if p := l.turn.paid; p != nil {
+		if p := l.turn.unrecorded; p != nil {
 			finished.Usage = &p.usage
 		}
 		l.publish(finished)
@@ -246,7 +246,7 @@ func (l *loop) sendWithRetry(ctx context.Context, enc *encoder) (transcript.Item
 func (l *loop) recordFailedCall(ctx context.Context) error {
 	p := l.takeUsage()
 	l.emitUsage(p)
-	return l.a.recordPaid(ctx, p, forAttempt)
+	return l.a.recordUsage(ctx, p, forAttempt)
 }
 
 // waitRetry waits before the next attempt. It returns false if there must be none.
@@ -256,7 +256,7 @@ func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 		return false
 	}
 	if me.RetryAfter > l.a.opt.Model.Retry.After {
-		l.publish(event.Notice{Text: tooLongToWait(me, l.a.opt.Model.Retry.After)})
+		l.publish(event.Notice{Text: longWaitNotice(me, l.a.opt.Model.Retry.After)})
 		return false
 	}
 	delay := l.a.opt.Model.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
@@ -264,8 +264,8 @@ func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 	return l.a.opt.Sleep(ctx, delay) == nil
 }
 
-// tooLongToWait returns the notice for a provider that asks for a longer wait than the limit.
-func tooLongToWait(e *model.Error, limit time.Duration) string {
+// longWaitNotice returns the notice for a provider that asks for a longer wait than the limit.
+func longWaitNotice(e *model.Error, limit time.Duration) string {
 	return fmt.Sprintf("%s asks for a retry after %v, which is more than the maximum of %v; hint: raise retry.maxRetryAfter in the settings", e.Provider, e.RetryAfter, limit)
 }
 
@@ -287,7 +287,7 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 			l.publish(e)
 		}
 	})
-	l.turn.paid = paid
+	l.turn.unrecorded = paid
 	if err != nil {
 		return transcript.Item{}, err
 	}
@@ -300,8 +300,9 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 	return it, nil
 }
 
-// noAnswer ends a turn whose model call failed or was interrupted. Text that arrived before the end is kept and marked.
-func (l *loop) noAnswer(ctx context.Context, err error) (DriverState, bool, error) {
+// endFailedCall ends a turn whose model call failed or was interrupted. Text that arrived before
+// the end is kept and marked.
+func (l *loop) endFailedCall(ctx context.Context, err error) (DriverState, bool, error) {
 	me, _ := errors.AsType[*model.Error](err)
 	if me != nil && me.Partial != nil && len(me.Partial.Parts) > 0 {
 		it := *me.Partial
@@ -336,8 +337,8 @@ func (l *loop) noAnswer(ctx context.Context, err error) (DriverState, bool, erro
 
 // takeUsage returns the usage of the last model call, which the caller records.
 func (l *loop) takeUsage() *callUsage {
-	p := l.turn.paid
-	l.turn.paid = nil
+	p := l.turn.unrecorded
+	l.turn.unrecorded = nil
 	return p
 }
 
@@ -350,7 +351,7 @@ func (l *loop) emitUsage(p *callUsage) {
 
 func (l *loop) usageOf(p *callUsage) event.UsageUpdated {
 	var r event.Result
-	l.a.total.count(&r)
+	l.a.total.setUsage(&r)
 	if l.turn != nil {
 		l.countRun(&l.turn.res)
 	}

@@ -32,18 +32,18 @@ type compactor struct{ o Compact }
 func (compactor) Name() string { return "compaction" }
 
 // conditionalMutator is a mutator that can report in advance that it has nothing to do.
-type conditionalMutator interface{ mayDo(cur MutatorContext) bool }
+type conditionalMutator interface{ mayChange(cur MutatorContext) bool }
 
 // due reports whether the transcript must be compacted now and a step is able to change it.
 func (c compactor) due(cur MutatorContext) bool {
-	return c.over(cur) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
+	return c.exceedsLimits(cur) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
 		d, knows := m.(conditionalMutator)
-		return !knows || d.mayDo(cur)
+		return !knows || d.mayChange(cur)
 	})
 }
 
-// over reports whether the transcript exceeds its limits.
-func (c compactor) over(cur MutatorContext) bool {
+// exceedsLimits reports whether the transcript exceeds its limits.
+func (c compactor) exceedsLimits(cur MutatorContext) bool {
 	tokens := estimate(cur)
 	full := cur.Context > 0 && tokens >= cur.Context-c.reserve(cur)
 	share := cur.Context > 0 && c.o.Threshold > 0 && float64(tokens) >= c.o.Threshold*float64(cur.Context)
@@ -62,7 +62,7 @@ func (c compactor) steps() []Mutator {
 	if len(c.o.Steps) > 0 {
 		return c.o.Steps
 	}
-	return []Mutator{summary{c.o.KeepTokens}}
+	return []Mutator{summarizer{c.o.KeepTokens}}
 }
 
 func (c compactor) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.Encoded, error) {
@@ -85,7 +85,7 @@ func (c compactor) Mutate(ctx context.Context, cur MutatorContext) ([]transcript
 		}
 	}
 	switch {
-	case same(given, cur.Items):
+	case sameItems(given, cur.Items):
 		return nil, nil
 	case len(cur.Items) == 0:
 		return nil, errors.New("the compaction steps would remove every item")
@@ -104,12 +104,12 @@ func timeOf(e transcript.Encoded) time.Time {
 	return it.Time
 }
 
-// summary is the step that replaces the older items with a summary from the model.
-type summary struct{ keep int }
+// summarizer is the step that replaces the older items with a summary from the model.
+type summarizer struct{ keep int }
 
-func (summary) Name() string { return "summary" }
+func (summarizer) Name() string { return "summary" }
 
-func (s summary) mayDo(cur MutatorContext) bool {
+func (s summarizer) mayChange(cur MutatorContext) bool {
 	cut, _ := s.split(cur)
 	_, older := splitItems(cur.Items[:cut])
 	return len(older) >= 2 // fewer are not worth a summary
@@ -127,19 +127,19 @@ func splitItems(items []transcript.Encoded) (fixed, older []transcript.Encoded) 
 	return fixed, older
 }
 
-func (s summary) split(cur MutatorContext) (cut, prompt int) {
+func (s summarizer) split(cur MutatorContext) (cut, prompt int) {
 	keep := s.keep * bytesPerToken
 	if keep <= 0 {
 		all := 0
 		for _, e := range cur.Items {
 			all += estimateItem(e)
 		}
-		keep = min(size(cur)/5*bytesPerToken, all/2)
+		keep = min(contextSizeOf(cur)/5*bytesPerToken, all/2)
 	}
 	return split(cur.Items, keep)
 }
 
-func (s summary) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.Encoded, error) {
+func (s summarizer) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.Encoded, error) {
 	cut, prompt := s.split(cur)
 	out, older := splitItems(cur.Items[:cut])
 	if len(older) < 2 {
@@ -165,9 +165,9 @@ func (s summary) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.E
 	return append(out, cur.Items[cut:]...), nil
 }
 
-// size returns the context size of the model in tokens. If it is not known, size returns the
-// context size of a small model.
-func size(cur MutatorContext) int { return cmp.Or(cur.Context, 32_000) }
+// contextSizeOf returns the context size of the model in tokens, or the size of a small model if it
+// is not known.
+func contextSizeOf(cur MutatorContext) int { return cmp.Or(cur.Context, 32_000) }
 
 // estimate returns the estimated number of tokens of the next request. This is the usage of the
 // last call plus the items since then, or an estimate from the number of bytes if there is no usage
@@ -200,11 +200,11 @@ func estimateItem(e transcript.Encoded) int {
 	if err != nil {
 		return n
 	}
-	return max(n-lightItem(it.Parts), 0)
+	return max(n-mediaDiscount(it.Parts), 0)
 }
 
-// lightItem returns the number of bytes to subtract for media.
-func lightItem(parts []transcript.Part) (n int) {
+// mediaDiscount returns the number of bytes to subtract for media.
+func mediaDiscount(parts []transcript.Part) (n int) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case transcript.Media:
@@ -213,7 +213,7 @@ func lightItem(parts []transcript.Part) (n int) {
 			size := base64.StdEncoding.EncodedLen(len(p.Data))
 			n += max(size-len(p.Data)/1024*filePerKiB-mediaBytes, 0)
 		case transcript.ToolResult:
-			n += lightItem(p.Content)
+			n += mediaDiscount(p.Content)
 		}
 	}
 	return n
@@ -256,7 +256,7 @@ func summariseItems(ctx context.Context, cur MutatorContext, items []transcript.
 // summariseHistory asks the model for a summary of items. If the history is too long for the model,
 // its oldest part is dropped.
 func summariseHistory(ctx context.Context, cur MutatorContext, system string, items []transcript.Encoded) (string, error) {
-	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
+	budget := min(summaryMaxRender, contextSizeOf(cur)*bytesPerToken/2)
 	for tries := 0; ; tries++ {
 		rendered := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
 		ask, err := transcript.UserText("<history>\n" + rendered + "</history>\n\nSummarize this history as instructed.").Encode()

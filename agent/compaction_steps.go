@@ -36,9 +36,9 @@ func (r CompactionStep) mutator() Mutator {
 	case "redact":
 		return redact(r.Mask)
 	case "summarise":
-		return summary{r.Tokens}
+		return summarizer{r.Tokens}
 	}
-	return step{name: r.Step, do: func(context.Context, MutatorContext) ([]transcript.Encoded, error) {
+	return funcMutator{name: r.Step, do: func(context.Context, MutatorContext) ([]transcript.Encoded, error) {
 		return nil, fmt.Errorf("unknown compaction step %q", r.Step)
 	}}
 }
@@ -51,23 +51,23 @@ func (r CompactionStep) Mutate(ctx context.Context, c MutatorContext) ([]transcr
 	return r.mutator().Mutate(ctx, c)
 }
 
-func (r CompactionStep) mayDo(c MutatorContext) bool {
+func (r CompactionStep) mayChange(c MutatorContext) bool {
 	d, knows := r.mutator().(conditionalMutator)
-	return !knows || d.mayDo(c)
+	return !knows || d.mayChange(c)
 }
 
-// step is a mutator made of a function.
-type step struct {
+// funcMutator is a mutator made of a function.
+type funcMutator struct {
 	name string
 	do   func(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)
 	may  func(c MutatorContext) bool // reports whether the step can change anything; nil if that is not known in advance
 }
 
-func (s step) Name() string { return s.name }
+func (s funcMutator) Name() string { return s.name }
 
-func (s step) mayDo(c MutatorContext) bool { return s.may == nil || s.may(c) }
+func (s funcMutator) mayChange(c MutatorContext) bool { return s.may == nil || s.may(c) }
 
-func (s step) Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+func (s funcMutator) Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 	return s.do(ctx, c)
 }
 
@@ -84,7 +84,7 @@ func lastPrompt(items []transcript.Encoded) int {
 // dropThinking removes the model's thinking from answers before the last prompt. A provider requires
 // the thinking of later answers, and of the calls that it answers next.
 func dropThinking() Mutator {
-	return step{name: "drop thinking", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+	return funcMutator{name: "drop thinking", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		stays := min(lastPrompt(c.Items), lastAnswer(c.Items))
 		return edit(c.Items, func(i int, it *transcript.Item) bool {
 			if i >= stays || it.Role != transcript.RoleAssistant {
@@ -112,8 +112,8 @@ func lastAnswer(items []transcript.Encoded) int {
 
 // dropFailed removes failed tool uses and their results after the model has seen them.
 func dropFailed() Mutator {
-	return step{name: "drop failed results", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
-		failed, err := failures(c.Items)
+	return funcMutator{name: "drop failed results", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+		failed, err := failedUses(c.Items)
 		if err != nil || len(failed) == 0 {
 			return nil, err
 		}
@@ -131,9 +131,9 @@ func dropFailed() Mutator {
 	}}
 }
 
-// failures returns the tool uses whose results are errors, except for the results at the end of the
-// transcript.
-func failures(items []transcript.Encoded) (map[string]bool, error) {
+// failedUses returns the tool uses whose results are errors, except for the results at the end of
+// the transcript.
+func failedUses(items []transcript.Encoded) (map[string]bool, error) {
 	end := len(items)
 	for end > 0 && items[end-1].Role() == transcript.RoleTool {
 		end--
@@ -166,7 +166,7 @@ func isFixed(e transcript.Encoded) bool {
 // also keeps the items outside the conversation (system, developer and context items, such as a
 // summary), but does not count them.
 func keepRecent(items int) Mutator {
-	return step{name: "keep recent", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+	return funcMutator{name: "keep recent", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		if kept := recent(c.Items, items); len(kept) < len(c.Items) {
 			return kept, nil
 		}
@@ -199,7 +199,7 @@ func recent(list []transcript.Encoded, items int) []transcript.Encoded {
 // redact masks secrets in items that were stored without masking. The earlier content stays in the
 // log until session.Sessions.Redact erases it.
 func redact(m *secret.Masker) Mutator {
-	return step{name: "redaction", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+	return funcMutator{name: "redaction", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		out := slices.Clone(c.Items)
 		for i, e := range out {
 			masked, err := maskItem(m, e)

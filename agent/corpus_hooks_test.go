@@ -69,7 +69,7 @@ func firedCase(t *testing.T, name string, want bool) {
 		t.Fatal(err)
 	}
 	found := false
-	for _, s := range scenes(t) {
+	for _, s := range eventCases(t) {
 		if s.event != event {
 			continue
 		}
@@ -96,7 +96,7 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 	c.Decode(t, c.Settings(), &settings)
 	var wants map[string]string
 	_ = json.Unmarshal(c.Expect(), &wants)
-	for _, s := range scenes(t) {
+	for _, s := range eventCases(t) {
 		if s.event != event {
 			continue
 		}
@@ -108,7 +108,7 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 		if len(saw) == 0 {
 			t.Fatalf("%s was not fired", event)
 		}
-		has := seedFields(saw[0])
+		has := sdkFields(saw[0])
 		for key, want := range wants {
 			if has[key] != want {
 				t.Errorf("%s is %q, want %q", key, has[key], want)
@@ -128,8 +128,8 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 	t.Fatalf("no run makes %s happen", event)
 }
 
-// seedFields returns the fields of an input by the Open Agent SDK's names.
-func seedFields(in hook.Input) map[string]string {
+// sdkFields returns the fields of an input by the Open Agent SDK's names.
+func sdkFields(in hook.Input) map[string]string {
 	f := map[string]string{
 		"event": in.Event.Spelled("seed"), "sessionId": in.SessionID, "cwd": in.CWD, "permissionMode": in.PermissionMode,
 		"toolName": in.Tool.Name, "toolInput": string(in.Tool.Input), "toolUseId": in.Tool.UseID, "toolOutput": in.Tool.Output,
@@ -146,7 +146,7 @@ func seedFields(in hook.Input) map[string]string {
 func promptCase(t *testing.T, c corpus.Case) {
 	var expect struct{ Events []string }
 	c.Decode(t, c.Expect(), &expect)
-	w := (&scene{event: hook.Stop, m: play(t, step{text: "ok"})}).run(t)
+	w := (&eventCase{event: hook.Stop, m: play(t, step{text: "ok"})}).run(t)
 	var got []string
 	for _, e := range w.order() {
 		if name := e.Spelled("seed"); slices.Contains(expect.Events, name) {

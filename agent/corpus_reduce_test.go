@@ -39,8 +39,8 @@ func parseItem(s string) transcript.Item {
 	return transcript.UserText(s)
 }
 
-// strategy parses the short form of a compaction step in cases.
-func strategy(t *testing.T, s string) agent.Mutator {
+// parseStep parses the short form of a compaction step in cases.
+func parseStep(t *testing.T, s string) agent.Mutator {
 	t.Helper()
 	if count, ok := strings.CutPrefix(s, "keep recent "); ok {
 		var n int
@@ -89,7 +89,7 @@ func checkReduced(t *testing.T, c corpus.Case) {
 		given.Strategy = when[0]
 	}
 	all := list(t, items...)
-	got := reduce(t, strategy(t, given.Strategy), all)
+	got := reduce(t, parseStep(t, given.Strategy), all)
 	for name, n := range map[string]struct {
 		want *int
 		got  int

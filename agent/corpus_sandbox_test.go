@@ -199,7 +199,7 @@ func TestSandboxAllowNotValidOutside(t *testing.T) {
 	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "ann"})
 	bare := confined(t, nil)
 	bare.Permissions.Config.Folders = o.Permissions.Config.Folders
-	a := l.again(t, play(t, step{text: "ok"}), bare)
+	a := l.resume(t, play(t, step{text: "ok"}), bare)
 	continueRun(t, a)
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "changed after it was approved") {
 		t.Errorf("got %q", got)

@@ -53,7 +53,7 @@ func (c *encoder) encode(items []transcript.Encoded) error {
 		return err
 	}
 	for i := known; i < len(c.wires); i++ {
-		c.settle(&c.wires[i])
+		c.pack(&c.wires[i])
 	}
 	return nil
 }
@@ -63,9 +63,9 @@ const (
 	slabPiece = 1 << 10
 )
 
-// settle copies a small encoded item next to the one before it in memory. Every request reads all
+// pack copies a small encoded item next to the one before it in memory. Every request reads all
 // of them in order, and this layout makes that several times faster.
-func (c *encoder) settle(w *model.EncodedItem) {
+func (c *encoder) pack(w *model.EncodedItem) {
 	n := len(w.JSON)
 	if n > slabPiece {
 		return
@@ -135,19 +135,19 @@ func (c *encoder) digest(head session.Digest, before *record.RequestMark) (m rec
 	same = true
 	for ; ; c.summed++ {
 		if before != nil && before.API == c.api && before.Messages == c.summed {
-			same = c.now().String() == before.Prefix
+			same = c.currentDigest().String() == before.Prefix
 		}
 		if c.summed == len(c.wires) {
-			return record.RequestMark{API: c.api, Messages: c.summed, Prefix: c.now().String()}, same
+			return record.RequestMark{API: c.api, Messages: c.summed, Prefix: c.currentDigest().String()}, same
 		}
-		c.sum.Write(headDigest(c.wires[c.summed]))
+		c.sum.Write(digestBytes(c.wires[c.summed]))
 	}
 }
 
-// headDigest returns the bytes that represent a message in the digest: its role, length and CRC.
+// digestBytes returns the bytes that represent a message in the digest: its role, length and CRC.
 // The digest must detect changed bytes but need not resist an attacker, so a CRC is enough; it
 // takes a tenth of the time of a cryptographic hash.
-func headDigest(w model.EncodedItem) []byte {
+func digestBytes(w model.EncodedItem) []byte {
 	b := make([]byte, 0, 32)
 	b = append(b, w.Role...)
 	b = append(b, 0)
@@ -156,7 +156,7 @@ func headDigest(w model.EncodedItem) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(w.JSON, castagnoli))
 }
 
-func (c *encoder) now() (d session.Digest) {
+func (c *encoder) currentDigest() (d session.Digest) {
 	c.sum.Sum(d[:0])
 	return d
 }

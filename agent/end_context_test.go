@@ -26,7 +26,7 @@ type deadStore struct {
 	gone, hangs atomic.Bool
 }
 
-func (s *deadStore) there(ctx context.Context, op string) error {
+func (s *deadStore) check(ctx context.Context, op string) error {
 	if s.hangs.Load() {
 		<-ctx.Done()
 		return ctx.Err()
@@ -38,35 +38,35 @@ func (s *deadStore) there(ctx context.Context, op string) error {
 }
 
 func (s *deadStore) Append(ctx context.Context, id string, b session.Batch) error {
-	if err := s.there(ctx, "append"); err != nil {
+	if err := s.check(ctx, "append"); err != nil {
 		return err
 	}
 	return s.Store.Append(ctx, id, b)
 }
 
 func (s *deadStore) List(ctx context.Context, q session.Query) (session.Page, error) {
-	if err := s.there(ctx, "list"); err != nil {
+	if err := s.check(ctx, "list"); err != nil {
 		return session.Page{}, err
 	}
 	return s.Store.List(ctx, q)
 }
 
 func (s *deadStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
-	if err := s.there(ctx, "read"); err != nil {
+	if err := s.check(ctx, "read"); err != nil {
 		return func(yield func(session.Record, error) bool) { yield(session.Record{}, err) }
 	}
 	return s.Store.Read(ctx, id, r)
 }
 
 func (s *deadStore) Renew(ctx context.Context, id string, l session.Lease) error {
-	if err := s.there(ctx, "renew"); err != nil {
+	if err := s.check(ctx, "renew"); err != nil {
 		return err
 	}
 	return s.Store.Renew(ctx, id, l)
 }
 
 func (s *deadStore) Release(ctx context.Context, id string, l session.Lease) error {
-	if err := s.there(ctx, "release"); err != nil {
+	if err := s.check(ctx, "release"); err != nil {
 		return err
 	}
 	return s.Store.Release(ctx, id, l)

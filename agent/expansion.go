@@ -180,9 +180,9 @@ func carriedLimits(st *session.State) (list []policy.Limit) {
 
 func turnID(n int) string { return fmt.Sprintf("turn-%d", n) }
 
-// ofTurn adds the current turn to a limit that names no turn, such as the limit that a tool
+// withTurn adds the current turn to a limit that names no turn, such as the limit that a tool
 // applies.
-func (a *Agent) ofTurn(c policy.Change) policy.Change {
+func (a *Agent) withTurn(c policy.Change) policy.Change {
 	if c.Limit == nil || c.Limit.Turn != "" {
 		return c
 	}

@@ -145,7 +145,7 @@ func TestPolicyChangeInEventHandler(t *testing.T) {
 }
 
 // An approver who does not answer for a minute is reported to hooks once; a quick answer is not.
-func TestOpenApprovalAnnounced(t *testing.T) {
+func TestIdleApproverNotified(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		want  string

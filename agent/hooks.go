@@ -72,10 +72,10 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 		defer done()
 		ctx = leased
 	}
-	out := a.opt.Hooks.Registry.Fire(ctx, a.complete(in))
+	out := a.opt.Hooks.Registry.Fire(ctx, a.completeInput(in))
 	entries := a.hookReport(&out)
 	for _, u := range out.Updates {
-		if err := a.update(ctx, u); err != nil {
+		if err := a.applyUpdate(ctx, u); err != nil {
 			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("hook %s: cannot change the policy: %v", u.Hook, err)}})
 		}
 	}
@@ -100,8 +100,8 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	return out, entries
 }
 
-// complete fills in the fields that every hook input has.
-func (a *Agent) complete(in hook.Input) hook.Input {
+// completeInput fills in the fields that every hook input has.
+func (a *Agent) completeInput(in hook.Input) hook.Input {
 	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.Hooks.TranscriptPath
 	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.AgentName), cmp.Or(in.AgentType, a.opt.kind)
 	in.CWD, in.Dir = cmp.Or(in.CWD, a.cwd()), cmp.Or(in.Dir, a.folder())
@@ -143,8 +143,9 @@ func (a *Agent) hookReport(out *hook.Outcome) []entry {
 	return entries
 }
 
-// update applies a policy change of a hook to the run. An allow of a hook is weaker than every ask.
-func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
+// applyUpdate applies a policy change of a hook to the run. An allow of a hook is weaker than every
+// ask.
+func (a *Agent) applyUpdate(ctx context.Context, u hook.PermissionUpdate) error {
 	by := "hook " + u.Hook
 	if u.Mode != "" {
 		m := policy.Mode(u.Mode)
@@ -181,7 +182,7 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 		return hook.Outcome{Event: in.Event}, nil
 	}
 	if ctx.Err() != nil {
-		short, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		short, done := context.WithTimeout(context.WithoutCancel(ctx), askGrace)
 		defer done()
 		ctx = short
 	}

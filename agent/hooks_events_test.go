@@ -20,16 +20,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// witness is a registry whose hooks record every fired event.
-type witness struct {
+// hookRecorder is a registry whose hooks record every fired event.
+type hookRecorder struct {
 	*hook.Registry
 	mu  sync.Mutex
 	saw []hook.Input
 }
 
-func watched(t testing.TB) *witness {
+func newHookRecorder(t testing.TB) *hookRecorder {
 	t.Helper()
-	w := &witness{Registry: hook.New(nil)}
+	w := &hookRecorder{Registry: hook.New(nil)}
 	t.Cleanup(func() { _ = w.Close() })
 	for _, e := range hook.Events() {
 		if err := w.HandleFunc(e, "", w.note); err != nil {
@@ -39,7 +39,7 @@ func watched(t testing.TB) *witness {
 	return w
 }
 
-func (w *witness) note(_ context.Context, in hook.Input) (*hook.Output, error) {
+func (w *hookRecorder) note(_ context.Context, in hook.Input) (*hook.Output, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.saw = append(w.saw, in)
@@ -47,7 +47,7 @@ func (w *witness) note(_ context.Context, in hook.Input) (*hook.Output, error) {
 }
 
 // of returns the inputs of an event.
-func (w *witness) of(e hook.Event) (list []hook.Input) {
+func (w *hookRecorder) of(e hook.Event) (list []hook.Input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, in := range w.saw {
@@ -59,7 +59,7 @@ func (w *witness) of(e hook.Event) (list []hook.Input) {
 }
 
 // order returns the events in the order in which they were fired.
-func (w *witness) order() (list []hook.Event) {
+func (w *hookRecorder) order() (list []hook.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, in := range w.saw {
@@ -68,8 +68,8 @@ func (w *witness) order() (list []hook.Event) {
 	return list
 }
 
-// scene is a run that makes an event happen.
-type scene struct {
+// eventCase is a run that makes an event happen.
+type eventCase struct {
 	event hook.Event
 	o     agent.Options
 	m     *fake
@@ -82,7 +82,7 @@ type scene struct {
 	says  string // the text of the event's hook for the model
 }
 
-func wants(ok bool, t *testing.T, in hook.Input) {
+func checkInput(ok bool, t *testing.T, in hook.Input) {
 	t.Helper()
 	if !ok {
 		t.Errorf("got %+v", in)
@@ -100,8 +100,8 @@ func answers(d approval.Decision) func(context.Context, approval.Request) (appro
 	}
 }
 
-// scenes returns every event with a run that fires it.
-func scenes(t *testing.T) []scene {
+// eventCases returns every event with a run that fires it.
+func eventCases(t *testing.T) []eventCase {
 	asks := policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}}
 	long := strings.Repeat("many words ", 4000)
 	small := func() *fake {
@@ -118,63 +118,63 @@ func scenes(t *testing.T) []scene {
 		r.Changes = []record.FileChange{{Path: "/p/new.txt", Before: "absent", After: "00"}}
 		return r, nil
 	}}
-	list := []scene{
+	list := []eventCase{
 		{event: hook.InstructionsLoaded, o: agent.Options{Instructions: agent.Instructions{
 			Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/p/AGENTS.md", Memory: "Project", LoadReason: "session_start"}}},
 		}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.File.Path == "/p/AGENTS.md" && in.File.Memory == "Project" && in.File.LoadReason == "session_start", t, in)
+			checkInput(in.File.Path == "/p/AGENTS.md" && in.File.Memory == "Project" && in.File.LoadReason == "session_start", t, in)
 		}},
 		{event: hook.UserPromptExpansion, text: "/greet ann", o: agent.Options{Expand: func(context.Context, string) (*agent.Expansion, error) {
 			return &agent.Expansion{Command: "greet", Args: "ann", Source: "user", Text: "Greet ann."}, nil
 		}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Command.Name == "greet" && in.Command.Args == "ann" && in.Prompt == "/greet ann", t, in)
+			checkInput(in.Command.Name == "greet" && in.Command.Args == "ann" && in.Prompt == "/greet ann", t, in)
 		}},
-		{event: hook.Setup, o: agent.Options{Hooks: agent.Hooks{Setup: "init"}}, check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "init", t, in) }},
-		{event: hook.SessionStart, check: func(t *testing.T, in hook.Input) { wants(in.Source == "startup" && in.Model == "m", t, in) }},
-		{event: hook.SessionStart, fork: true, check: func(t *testing.T, in hook.Input) { wants(in.Source == "fork", t, in) }},
-		{event: hook.SessionEnd, check: func(t *testing.T, in hook.Input) { wants(in.Reason == "other", t, in) }},
-		{event: hook.UserPromptSubmit, check: func(t *testing.T, in hook.Input) { wants(in.Prompt == "go" && in.Source == "user", t, in) }},
+		{event: hook.Setup, o: agent.Options{Hooks: agent.Hooks{Setup: "init"}}, check: func(t *testing.T, in hook.Input) { checkInput(in.Trigger == "init", t, in) }},
+		{event: hook.SessionStart, check: func(t *testing.T, in hook.Input) { checkInput(in.Source == "startup" && in.Model == "m", t, in) }},
+		{event: hook.SessionStart, fork: true, check: func(t *testing.T, in hook.Input) { checkInput(in.Source == "fork", t, in) }},
+		{event: hook.SessionEnd, check: func(t *testing.T, in hook.Input) { checkInput(in.Reason == "other", t, in) }},
+		{event: hook.UserPromptSubmit, check: func(t *testing.T, in hook.Input) { checkInput(in.Prompt == "go" && in.Source == "user", t, in) }},
 		{event: hook.Stop, check: func(t *testing.T, in hook.Input) {
-			wants(in.End.LastMessage == "done" && in.Reason == "completed" && !in.End.StopHookActive, t, in)
+			checkInput(in.End.LastMessage == "done" && in.Reason == "completed" && !in.End.StopHookActive, t, in)
 		}},
 		{event: hook.StopFailure, m: broken, check: func(t *testing.T, in hook.Input) {
-			wants(in.End.Error == "authentication_failed" && strings.Contains(in.End.Details, "no key"), t, in)
+			checkInput(in.End.Error == "authentication_failed" && strings.Contains(in.End.Details, "no key"), t, in)
 		}},
 		{event: hook.PreToolUse, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool.Name == "Edit" && in.Tool.UseID == "c1" && string(in.Tool.Input) == `{"file_path":"/p/a"}`, t, in)
+			checkInput(in.Tool.Name == "Edit" && in.Tool.UseID == "c1" && string(in.Tool.Input) == `{"file_path":"/p/a"}`, t, in)
 		}},
 		{event: hook.PostToolUse, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool.Name == "Edit" && in.Tool.Output == "edited" && strings.Contains(string(in.Tool.Response), `"filePath":"/p/a"`), t, in)
+			checkInput(in.Tool.Name == "Edit" && in.Tool.Output == "edited" && strings.Contains(string(in.Tool.Response), `"filePath":"/p/a"`), t, in)
 		}},
 		{event: hook.PostToolBatch, check: func(t *testing.T, in hook.Input) {
-			wants(len(in.Calls) == 1 && in.Calls[0].UseID == "c1", t, in)
+			checkInput(len(in.Calls) == 1 && in.Calls[0].UseID == "c1", t, in)
 		}},
 		{event: hook.PostToolUseFailure, tools: []tool.Tool{probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Failure("no such file"), nil
 		}}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool.Error == "no such file" && !in.Tool.Interrupted, t, in)
+			checkInput(in.Tool.Error == "no such file" && !in.Tool.Interrupted, t, in)
 		}},
 		{event: hook.PermissionRequest, o: agent.Options{Permissions: agent.Permissions{Config: asks, Ask: answers(approval.Allow)}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool.Name == "Edit" && in.PermissionMode == "default", t, in)
+			checkInput(in.Tool.Name == "Edit" && in.PermissionMode == "default", t, in)
 		}},
 		{event: hook.PermissionDenied, o: agent.Options{Permissions: agent.Permissions{Config: asks, Ask: answers(approval.Deny)}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
+			checkInput(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
 		}},
 		{event: hook.PermissionDenied, o: agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDontAsk}}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
+			checkInput(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
 		}},
 		{event: hook.Notification, o: agent.Options{Permissions: agent.Permissions{Config: asks, Ask: answers(approval.Allow)}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Note.Type == "permission_prompt" && strings.Contains(in.Note.Body, "Edit"), t, in)
+			checkInput(in.Note.Type == "permission_prompt" && strings.Contains(in.Note.Body, "Edit"), t, in)
 		}},
-		{event: hook.PreCompact, m: small(), check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "auto", t, in) }},
+		{event: hook.PreCompact, m: small(), check: func(t *testing.T, in hook.Input) { checkInput(in.Trigger == "auto", t, in) }},
 		{event: hook.PostCompact, m: small(), check: func(t *testing.T, in hook.Input) {
-			wants(in.Trigger == "auto" && strings.Contains(in.Summary, "a short summary"), t, in)
+			checkInput(in.Trigger == "auto" && strings.Contains(in.Summary, "a short summary"), t, in)
 		}},
 		{event: hook.PostModelSwitch, m: gone, o: agent.Options{Model: agent.ModelOptions{Fallback: second}}, check: func(t *testing.T, in hook.Input) {
-			wants(strings.Contains(in.Model, "second") && in.Switch.From != in.Model, t, in)
+			checkInput(strings.Contains(in.Model, "second") && in.Switch.From != in.Model, t, in)
 		}},
 		{event: hook.FileChanged, check: func(t *testing.T, in hook.Input) {
-			wants(in.File.Path == "/p/new.txt" && in.File.Change == "add", t, in)
+			checkInput(in.File.Path == "/p/new.txt" && in.File.Change == "add", t, in)
 		}},
 	}
 	for i := range list {
@@ -185,15 +185,15 @@ func scenes(t *testing.T) []scene {
 			list[i].m = calls(t, "Edit", `{"file_path":"/p/a"}`)
 		}
 	}
-	return append(list, laterScenes(t)...)
+	return append(list, laterEventCases(t)...)
 }
 
-// laterScenes returns the events that other packages fire. A tool of the host fires them here.
-func laterScenes(t *testing.T) []scene {
-	var list []scene
+// laterEventCases returns the events that other packages fire. A tool of the host fires them here.
+func laterEventCases(t *testing.T) []eventCase {
+	var list []eventCase
 	add := func(part string, in hook.Input) {
-		list = append(list, scene{event: in.Event, later: part, fires: in, m: calls(t, "Edit", `{}`), check: func(t *testing.T, got hook.Input) {
-			wants(got.WorktreeName == in.WorktreeName && got.Task.ID == in.Task.ID && got.NewCWD == in.NewCWD && got.Question.Server == in.Question.Server && got.AgentType == in.AgentType, t, got)
+		list = append(list, eventCase{event: in.Event, later: part, fires: in, m: calls(t, "Edit", `{}`), check: func(t *testing.T, got hook.Input) {
+			checkInput(got.WorktreeName == in.WorktreeName && got.Task.ID == in.Task.ID && got.NewCWD == in.NewCWD && got.Question.Server == in.Question.Server && got.AgentType == in.AgentType, t, got)
 		}})
 	}
 	add("sub-agents", hook.Input{Event: hook.SubagentStart, AgentType: "explore"})
@@ -211,9 +211,9 @@ func laterScenes(t *testing.T) []scene {
 }
 
 // run plays a scene and returns what the hooks saw.
-func (s *scene) run(t *testing.T) *witness {
+func (s *eventCase) run(t *testing.T) *hookRecorder {
 	t.Helper()
-	w := watched(t)
+	w := newHookRecorder(t)
 	if s.says != "" {
 		if err := w.HandleFunc(s.event, "", returning(hook.Output{Context: s.says})); err != nil {
 			t.Fatal(err)
@@ -252,7 +252,7 @@ func (s *scene) run(t *testing.T) *witness {
 // TestEveryHookEventFired checks that a run fires each event.
 func TestEveryHookEventFired(t *testing.T) {
 	have := map[hook.Event]bool{}
-	for _, s := range scenes(t) {
+	for _, s := range eventCases(t) {
 		have[s.event] = true
 		t.Run(string(s.event), func(t *testing.T) {
 			w := s.run(t)
@@ -279,7 +279,7 @@ func TestEveryHookEventFired(t *testing.T) {
 
 // TestHookTextsReachModel checks every event after which there is a model call.
 func TestHookTextsReachModel(t *testing.T) {
-	for _, s := range scenes(t) {
+	for _, s := range eventCases(t) {
 		if s.later != "" || slices.Contains([]hook.Event{hook.SessionEnd, hook.Stop, hook.StopFailure, hook.InstructionsLoaded}, s.event) {
 			continue // the caller sends its text, there is no model call after it, or it has no text
 		}
@@ -305,7 +305,7 @@ func TestHookTextsReachModel(t *testing.T) {
 
 // TestHookEventOrder checks a run with one call.
 func TestHookEventOrder(t *testing.T) {
-	s := scene{
+	s := eventCase{
 		event: hook.Stop, m: calls(t, "Edit", `{}`), tools: []tool.Tool{hasContent("Edit", "x")},
 		o: agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Allow)}},
 	}

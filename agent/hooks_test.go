@@ -270,7 +270,7 @@ func TestDeferredCallAskedAgain(t *testing.T) {
 func TestSilentHooksLeaveApproval(t *testing.T) {
 	var e echo
 	asked := 0
-	w := watched(t)
+	w := newHookRecorder(t)
 	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
 		Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{
 			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},

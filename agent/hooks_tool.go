@@ -20,15 +20,15 @@ import (
 
 // hookResults holds the results of the hooks of a call.
 type hookResults struct {
-	fired   bool              // PreToolUse was fired
-	shown   []policy.Request  // the requests shown to PreToolUse, for the decision that follows
-	texts   []hookVerdict     // for the guard
-	seen    []json.RawMessage // the inputs that were passed to PreToolUse hooks, or that they returned
-	input   json.RawMessage   // replaces the model's input, or nil
-	defers  bool              // a hook deferred the call
-	context []string          // texts for the model, added to the result
-	denied  bool              // PermissionDenied was fired
-	entries []entry           // not yet recorded
+	fired    bool              // PreToolUse was fired
+	shown    []policy.Request  // the requests shown to PreToolUse, for the decision that follows
+	verdicts []hookVerdict     // for the guard
+	seen     []json.RawMessage // the inputs that were passed to PreToolUse hooks, or that they returned
+	input    json.RawMessage   // replaces the model's input, or nil
+	defers   bool              // a hook deferred the call
+	context  []string          // texts for the model, added to the result
+	denied   bool              // PermissionDenied was fired
+	entries  []entry           // not yet recorded
 }
 
 // hookVerdict is a hook's verdict about a call with one input.
@@ -37,10 +37,10 @@ type hookVerdict struct {
 	input json.RawMessage
 }
 
-// add adds the verdicts of an outcome about a call with this input.
-func (h *hookResults) add(out *hook.Outcome, input json.RawMessage) {
+// addVerdicts adds the verdicts of an outcome about a call with this input.
+func (h *hookResults) addVerdicts(out *hook.Outcome, input json.RawMessage) {
 	for _, s := range hookVerdicts(out) {
-		h.texts = append(h.texts, hookVerdict{s, input})
+		h.verdicts = append(h.verdicts, hookVerdict{s, input})
 	}
 }
 
@@ -48,12 +48,12 @@ func (h *hookResults) add(out *hook.Outcome, input json.RawMessage) {
 // about this input, and every ask, even if it is about another input. An allow or deny applies only
 // to the input for which it was given.
 func (h *hookResults) contributions(input json.RawMessage) []policy.Contribution {
-	if len(h.texts) == 0 {
+	if len(h.verdicts) == 0 {
 		return nil
 	}
 	input = jsonscan.Compact(input)
 	var list []policy.Contribution
-	for _, o := range h.texts {
+	for _, o := range h.verdicts {
 		if bytes.Equal(o.input, input) || o.Effect == policy.Ask {
 			list = append(list, o.Contribution)
 		}
@@ -87,9 +87,9 @@ func (c *call) input() json.RawMessage {
 	return c.use.Input
 }
 
-// announce fires PreToolUse, only once per call. An error comes from the tool and means that the
-// input is invalid; no hook runs then.
-func (l *loop) announce(ctx context.Context, c *call) error {
+// firePreToolUse fires PreToolUse, only once per call. An error comes from the tool and means that
+// the input is invalid; no hook runs then.
+func (l *loop) firePreToolUse(ctx context.Context, c *call) error {
 	h := &c.hooks
 	if h.fired || c.nested != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
 		return nil
@@ -118,9 +118,9 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 // merge adds the results of PreToolUse hooks for an input.
 func (h *hookResults) merge(out *hook.Outcome, input json.RawMessage) {
 	h.seen = append(h.seen, input)
-	h.add(out, input)
+	h.addVerdicts(out, input)
 	if out.Stop != nil {
-		h.texts = append(h.texts, hookVerdict{policy.Contribution{
+		h.verdicts = append(h.verdicts, hookVerdict{policy.Contribution{
 			Policy: hookName(out.Stop.Hook), Verdict: policy.Verdict{Effect: policy.Deny, Reason: out.Stop.Text, Stop: true},
 		}, input})
 	}
@@ -161,9 +161,9 @@ func hookVerdicts(out *hook.Outcome) (list []policy.Contribution) {
 	return list
 }
 
-// consultHooks fires PermissionRequest if a call needs approval. The hooks' verdicts are judged like
-// all others: their allow overrides only an ask that comes from the mode.
-func (l *loop) consultHooks(ctx context.Context, c *call) error {
+// firePermissionRequest fires PermissionRequest if a call needs approval. The hooks' verdicts are
+// judged like all others: their allow overrides only an ask that comes from the mode.
+func (l *loop) firePermissionRequest(ctx context.Context, c *call) error {
 	if c.decision.Effect != policy.Ask || c.hooks.defers || !l.a.opt.Hooks.Registry.Has(hook.PermissionRequest) {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 		input = c.hooks.input
 		l.refirePreToolUse(ctx, c, input)
 	}
-	c.hooks.add(&out, input)
+	c.hooks.addVerdicts(&out, input)
 	asked := c.decision
 	c.requests = nil // judge again
 	if err := l.judge(ctx, c); err != nil {
@@ -250,33 +250,33 @@ func (l *loop) firePermissionDenied(ctx context.Context, c *call, d *policy.Deci
 	return ""
 }
 
-// reviewResult fires PostToolUse or PostToolUseFailure for a call that has run, and adds the hooks'
-// texts to its result.
-func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
+// firePostToolUse fires PostToolUse or PostToolUseFailure for a call that has run, and adds the
+// hooks' texts to its result.
+func (l *loop) firePostToolUse(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) {
 		in.Tool.Interrupted = in.Event == hook.PostToolUseFailure && ctx.Err() != nil
 		return l.fire(ctx, in)
 	}
-	return l.a.review(c, fire, func(in hook.Input) []entry {
+	return l.a.firePostToolUseWith(c, fire, func(in hook.Input) []entry {
 		_, entries := l.fireForContext(ctx, in)
 		return entries
 	})
 }
 
-// reviewBackground is like reviewResult, for a background task, which can end while no turn is
-// open.
-func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
+// firePostToolUse is like [loop.firePostToolUse], for a background task, which can end while no
+// turn is open.
+func (a *Agent) firePostToolUse(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) { return a.fire(ctx, in) }
-	return a.review(c, fire, func(in hook.Input) []entry {
+	return a.firePostToolUseWith(c, fire, func(in hook.Input) []entry {
 		out, entries := fire(in)
 		c.hooks.addTexts(in.Event, out.Context)
 		return entries
 	})
 }
 
-// review fires the hooks for the end of a call. The texts of hooks that the parameter fire runs are
-// added to the result. The texts of hooks that the parameter aside runs are not.
-func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
+// firePostToolUseWith fires the hooks for the end of a call. The texts of hooks that the parameter
+// fire runs are added to the result. The texts of hooks that the parameter aside runs are not.
+func (a *Agent) firePostToolUseWith(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
 	in := hook.Input{
 		Event: hook.PostToolUse,
 		Tool:  hook.ToolCall{Name: c.use.Name, Input: c.call.Input, UseID: c.use.ID, Took: c.took, Requests: c.requests},
@@ -285,7 +285,7 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 		in.Event = hook.PostToolUseFailure
 	}
 	if a.opt.Hooks.Registry.Has(in.Event) {
-		in.Tool.Output, in.Tool.Response = resultText(&c.result), response(c)
+		in.Tool.Output, in.Tool.Response = resultText(&c.result), hookResponse(c)
 		if c.result.IsError {
 			in.Tool.Error = in.Tool.Output
 		}
@@ -300,7 +300,7 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 		c.hooks.addTexts(in.Event, out.Context)
 	}
 	for _, ch := range c.result.Changes {
-		entries := aside(hook.Input{Event: hook.FileChanged, File: hook.File{Path: ch.Path, Change: changeOf(ch)}})
+		entries := aside(hook.Input{Event: hook.FileChanged, File: hook.File{Path: ch.Path, Change: changeKind(ch)}})
 		c.hooks.entries = append(c.hooks.entries, entries...)
 		if a.opt.Hooks.OnChangeReported != nil {
 			a.opt.Hooks.OnChangeReported(ch.Path)
@@ -323,7 +323,7 @@ func (c *call) addContext() {
 	c.hooks.context = nil
 }
 
-func changeOf(ch record.FileChange) string {
+func changeKind(ch record.FileChange) string {
 	switch {
 	case ch.Before == "absent":
 		return "add"
@@ -336,8 +336,8 @@ func changeOf(ch record.FileChange) string {
 // resultText returns the text of a result.
 func resultText(r *tool.Result) string { return transcript.ToolResult{Content: r.Content}.Text() }
 
-// response returns a result in the format of Claude Code's hooks.
-func response(c *call) json.RawMessage {
+// hookResponse returns a result in the format of Claude Code's hooks.
+func hookResponse(c *call) json.RawMessage {
 	text := resultText(&c.result)
 	doc := map[string]any{"content": text, "is_error": c.result.IsError, "success": !c.result.IsError}
 	var in struct {
@@ -365,9 +365,9 @@ func outputText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// batchDone fires PostToolBatch when all calls of an answer have results. A hook that
+// firePostToolBatch fires PostToolBatch when all calls of an answer have results. A hook that
 // blocks ends the turn.
-func (l *loop) batchDone(ctx context.Context, r *round) error {
+func (l *loop) firePostToolBatch(ctx context.Context, r *round) error {
 	if !l.a.opt.Hooks.Registry.Has(hook.PostToolBatch) {
 		return nil
 	}
@@ -375,7 +375,7 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 	for _, c := range r.calls {
 		one := hook.ToolCall{Name: c.use.Name, Input: c.use.Input, UseID: c.use.ID}
 		if c.call != nil {
-			one.Response = response(c)
+			one.Response = hookResponse(c)
 		}
 		in.Calls = append(in.Calls, one)
 	}
@@ -386,8 +386,8 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 	return l.write(ctx, entries...)
 }
 
-// notifyAsked fires Notification for a pending approval request, once.
-func (l *loop) notifyAsked(ctx context.Context, c *call) error {
+// notifyApproval fires Notification for a pending approval request, once.
+func (l *loop) notifyApproval(ctx context.Context, c *call) error {
 	if c.notified {
 		return nil
 	}
@@ -420,15 +420,15 @@ func (l *loop) resumeDeferred(ctx context.Context) error {
 		return err
 	}
 	*c = call{use: c.use}
-	l.await(nil)
+	l.setAsked(nil)
 	return nil
 }
 
 // reasonDefer is the reason of the approval request for a call that a hook deferred.
 const reasonDefer = "hook-defer"
 
-// touches returns the operations and resources of requests, for the record of a decision.
-func touches(reqs []policy.Request) []policy.Target {
+// targetsOf returns the operations and resources of requests, for the record of a decision.
+func targetsOf(reqs []policy.Request) []policy.Target {
 	list := make([]policy.Target, len(reqs))
 	for i, r := range reqs {
 		list[i] = policy.Target{Operation: r.Operation, Resource: r.Resource}

@@ -16,9 +16,9 @@ import (
 // stopping.
 const maxStopHooks = 8
 
-// opening fires the hooks for an opened session: Setup and SessionStart, or SubagentStart for a
-// sub-agent.
-func (l *loop) opening(ctx context.Context) error {
+// fireSessionStart fires the hooks for an opened session: Setup and SessionStart, or SubagentStart
+// for a sub-agent.
+func (l *loop) fireSessionStart(ctx context.Context) error {
 	if l.a.opt.parent != nil {
 		_, entries := l.fireForContext(ctx, hook.Input{Event: hook.SubagentStart})
 		return l.a.record(ctx, entries)
@@ -33,12 +33,12 @@ func (l *loop) opening(ctx context.Context) error {
 	}
 	out, more := l.fireForContext(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
 	l.initial = out.InitialMessage
-	entries = append(append(entries, more...), l.loaded(ctx, "")...)
+	entries = append(append(entries, more...), l.fireInstructionsLoaded(ctx, "")...)
 	return l.a.record(ctx, entries)
 }
 
-// closing fires SessionEnd, except for a sub-agent: its turns fire SubagentStop.
-func (l *loop) closing(ctx context.Context) error {
+// fireSessionEnd fires SessionEnd, except for a sub-agent: its turns fire SubagentStop.
+func (l *loop) fireSessionEnd(ctx context.Context) error {
 	entries := l.takeAsyncHookTexts()
 	if l.a.opt.parent == nil {
 		_, more := l.fire(ctx, hook.Input{Event: hook.SessionEnd, Reason: "other"})
@@ -89,7 +89,7 @@ func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (boo
 	t := l.turn
 	var entries []entry
 	if why == event.ReasonFailed || why == event.ReasonRefused {
-		in := hook.Input{Event: hook.StopFailure, End: hook.TurnEnd{Error: failureKind(cause), LastMessage: t.last()}}
+		in := hook.Input{Event: hook.StopFailure, End: hook.TurnEnd{Error: failureKind(cause), LastMessage: t.lastText()}}
 		if cause != nil {
 			in.End.Details = cause.Error()
 		}
@@ -108,7 +108,7 @@ func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (boo
 	}
 	out, more := l.fire(ctx, hook.Input{
 		Event: stop, Reason: string(why),
-		End: hook.TurnEnd{StopHookActive: t.continued > 0, LastMessage: t.last(), AgentTranscriptPath: l.a.opt.Hooks.TranscriptPath},
+		End: hook.TurnEnd{StopHookActive: t.continued > 0, LastMessage: t.lastText(), AgentTranscriptPath: l.a.opt.Hooks.TranscriptPath},
 	})
 	entries = append(entries, more...)
 	texts := out.Context
@@ -135,8 +135,8 @@ func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (boo
 	return keepsGoing, l.write(ctx, entries...)
 }
 
-// last returns the newest text of the assistant in this turn.
-func (t *turn) last() string {
+// lastText returns the newest text of the assistant in this turn.
+func (t *turn) lastText() string {
 	if len(t.text) == 0 {
 		return ""
 	}
@@ -174,8 +174,8 @@ const (
 	triggerManual = "manual"
 )
 
-// beforeCompaction fires PreCompact. It returns an *event.Error if a hook blocks the compaction.
-func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions string) error {
+// firePreCompact fires PreCompact. It returns an *event.Error if a hook blocks the compaction.
+func (l *loop) firePreCompact(ctx context.Context, trigger, instructions string) error {
 	in := hook.Input{Event: hook.PreCompact, Trigger: trigger}
 	if instructions != "" {
 		in.Instructions = &instructions
@@ -190,17 +190,17 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 	return nil
 }
 
-// afterCompaction fires PostCompact. It also fires SessionStart, so that hooks can send their
+// firePostCompact fires PostCompact. It also fires SessionStart, so that hooks can send their
 // context to the model again.
-func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) error {
+func (l *loop) firePostCompact(ctx context.Context, trigger, summary string) error {
 	in := hook.Input{Event: hook.PostCompact, Trigger: trigger, Summary: summary}
 	_, entries := l.fireForContext(ctx, in)
 	_, more := l.fireForContext(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
 	return l.write(ctx, append(entries, more...)...)
 }
 
-// modelSwitched fires PostModelSwitch.
-func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
+// firePostModelSwitch fires PostModelSwitch.
+func (l *loop) firePostModelSwitch(ctx context.Context, from, to string) error {
 	_, entries := l.fireForContext(ctx, hook.Input{Event: hook.PostModelSwitch, Switch: l.switchFrom(from), Model: to, Source: "auto"})
 	if err := l.write(ctx, entries...); err != nil {
 		return err

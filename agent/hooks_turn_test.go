@@ -100,7 +100,7 @@ func TestStopHooks(t *testing.T) {
 		}
 	})
 	t.Run("every end", func(t *testing.T) {
-		w := watched(t)
+		w := newHookRecorder(t)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
 		var e echo
 		res := prompt(t, newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: w.Registry}, Limits: agent.Limits{MaxTurns: 1}, Tools: registry(t, e.tool("Edit"))}), "go")

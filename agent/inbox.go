@@ -63,7 +63,7 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 func (a *Agent) appendAndQueue(ctx context.Context, drafts []session.Draft, items []transcript.Encoded) error {
 	a.mu.Lock()
 	log, closed := a.log, a.closed
-	taken := a.unconfirmed != nil && a.unconfirmed.taken && same(a.unconfirmed.items, items)
+	taken := a.unconfirmed != nil && a.unconfirmed.taken && sameItems(a.unconfirmed.items, items)
 	a.mu.Unlock()
 	switch {
 	case closed:

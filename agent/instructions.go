@@ -116,13 +116,14 @@ func (l *loop) instruct(ctx context.Context) error {
 	}
 	entries := []entry{itemEntry(e, nil)}
 	if again {
-		entries = append(l.loaded(ctx, "compact"), entries...)
+		entries = append(l.fireInstructionsLoaded(ctx, "compact"), entries...)
 	}
 	return l.write(ctx, entries...)
 }
 
-// loaded fires InstructionsLoaded for each file. If reason is not "", it replaces the reasons of the files.
-func (l *loop) loaded(ctx context.Context, reason string) []entry {
+// fireInstructionsLoaded fires InstructionsLoaded for each file. If reason is not "", it replaces
+// the reasons of the files.
+func (l *loop) fireInstructionsLoaded(ctx context.Context, reason string) []entry {
 	if l.a.opt.parent != nil || !l.a.opt.Hooks.Registry.Has(hook.InstructionsLoaded) {
 		return nil
 	}

@@ -17,8 +17,8 @@ type job struct {
 	out  tailBuffer
 	done chan struct{} // closed when the call has ended
 	// release tells the session's log that the call has ended.
-	release func()
-	placed  chan struct{} // closed when the result "it continues in the background" has been recorded
+	release        func()
+	noticeRecorded chan struct{} // closed when the result "it continues in the background" has been recorded
 
 	mu       sync.Mutex // guards the fields below
 	free     *sync.Cond // signals that asking or ended has changed
@@ -32,7 +32,7 @@ type job struct {
 // newJob makes a job of a call. The job ends when the session's lease ends, so that the next lease
 // holder can start immediately.
 func (l *loop) newJob(ctx context.Context, c *call) *job {
-	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{}), release: func() {}}
+	j := &job{c: c, done: make(chan struct{}), noticeRecorded: make(chan struct{}), release: func() {}}
 	if l.log != nil {
 		ctx, j.release = l.log.LeaseContext(ctx)
 	}
@@ -103,7 +103,7 @@ func (j *job) deliver() {
 		return
 	}
 	c.result = tool.Text(backgroundNotice(c.use.ID))
-	c.placed = sync.OnceFunc(func() { close(j.placed) })
+	c.onNoticeRecorded = sync.OnceFunc(func() { close(j.noticeRecorded) })
 }
 
 // tailBuffer keeps the last bytes that are written to it.

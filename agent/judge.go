@@ -106,7 +106,7 @@ func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (po
 	input := jsonscan.Compact(d.Input)
 	c.call.Input = input
 	reqs, err := l.requests(c, input)
-	if d.Input = input; err != nil || len(c.hooks.texts) == 0 {
+	if d.Input = input; err != nil || len(c.hooks.verdicts) == 0 {
 		return d, reqs, err
 	}
 	l.refirePreToolUse(ctx, c, input)
@@ -135,7 +135,7 @@ func (l *loop) decideWithout(ctx context.Context, grant string, c *call, reqs []
 	d := l.a.guards.Guard(c.use.Name).WithoutGrant(grant).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
 	}, c.hooks.contributions(input)...)
-	d.Touches = touches(reqs)
+	d.Touches = targetsOf(reqs)
 	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.AgentName
 	d.Sandbox, d.Profile = l.a.sandboxSummary(reqs)
 	return d

@@ -57,15 +57,15 @@ type loop struct {
 
 // turn is one turn from its input to its end.
 type turn struct {
-	id        string
-	began     time.Time
-	fellBack  bool       // the fallback model answers
-	fresh     bool       // no model call yet
-	cutOff    int        // number of consecutive answers that reached the output limit
-	continues bool       // the model has more to send, even without new input
-	paid      *callUsage // usage of the last model call, until it is recorded
-	text      []string
-	res       event.Result
+	id         string
+	began      time.Time
+	fellBack   bool       // the fallback model answers
+	fresh      bool       // no model call yet
+	cutOff     int        // number of consecutive answers that reached the output limit
+	continues  bool       // the model has more to send, even without new input
+	unrecorded *callUsage // usage of the last model call, until it is recorded
+	text       []string
+	res        event.Result
 
 	continued        int          // the number of times that hooks have kept the agent from stopping
 	stopped          *event.Error // a hook ends the turn
@@ -170,7 +170,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 		return err
 	}
 	began := record.TurnOpened{Turn: id, Cwd: l.a.changedCwd()}
-	if l.a.opt.parent == nil && l.log == l.a.shared.home() {
+	if l.a.opt.parent == nil && l.log == l.a.shared.runLog() {
 		began.Budget = l.a.budget.unrecorded()
 	}
 	opened, err := session.NewDraft(record.KindTurnOpened, began)
@@ -182,7 +182,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	l.a.mu.Lock()
 	l.turn = t
 	l.a.mu.Unlock()
-	entries := []entry{{draft: opened, event: event.TurnStarted{Turn: id}, after: func() { l.a.budget.recorded(began.Budget) }}}
+	entries := []entry{{draft: opened, event: event.TurnStarted{Turn: id}, after: func() { l.a.budget.setRecorded(began.Budget) }}}
 	l.gather()
 	texts, ok, err := l.a.hookTextItem(l.hookTexts)
 	if err != nil {
@@ -201,7 +201,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 		return err
 	}
 	if items = append(known, items...); again {
-		entries = append(l.loaded(ctx, "compact"), entries...)
+		entries = append(l.fireInstructionsLoaded(ctx, "compact"), entries...)
 	}
 	for _, e := range items {
 		entries = append(entries, itemEntry(e, nil))
@@ -231,7 +231,7 @@ func (l *loop) newTurn(id string) *turn {
 	before := l.a.previous
 	l.a.mu.Unlock()
 	if before == nil {
-		l.a.total.empty()
+		l.a.total.reset()
 		return t
 	}
 	t.began = t.began.Add(-before.Duration)
@@ -347,7 +347,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Drive
 	}
 	l.emitPending()
 	l.countRun(&t.res)
-	closed := record.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.total.close()}
+	closed := record.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.total.takeCost()}
 	if cause != nil {
 		closed.Error = cause.Error()
 	}
@@ -371,7 +371,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Drive
 
 // countRun sets the usage of the turn, and the cost and budget of the run, in r.
 func (l *loop) countRun(r *event.Result) {
-	l.a.total.count(r)
+	l.a.total.setUsage(r)
 	usd, limit := l.a.budget.spent()
 	r.RunCostUSD, r.BudgetUSD = usd, limit.USD
 }

@@ -42,7 +42,7 @@ func TestMaskedCallsNotRunAfterRestart(t *testing.T) {
 			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 			bash := command("Bash")
 			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
-			a := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask}})
+			a := l.resume(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask}})
 			continueRun(t, a)
 			if len(bash.inputs) != c.ran || len(person.asked) > 0 {
 				t.Errorf("ran %q, asked %d", bash.inputs, len(person.asked))

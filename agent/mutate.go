@@ -23,7 +23,7 @@ func (l *loop) mutate(ctx context.Context) error {
 		if c, ok := m.(compactor); ok {
 			err = l.compactWhenDue(ctx, c, turnEnded)
 		} else {
-			_, err = l.mutateBy(ctx, m, l.cursor(turnEnded))
+			_, err = l.mutateBy(ctx, m, l.mutatorContext(turnEnded))
 		}
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (l *loop) mutate(ctx context.Context) error {
 	return nil
 }
 
-func (l *loop) cursor(turnEnded bool) MutatorContext {
+func (l *loop) mutatorContext(turnEnded bool) MutatorContext {
 	return MutatorContext{
 		TurnEnded: turnEnded, Items: l.t.Items(), Usage: l.lastUsage, Context: l.contextSize(),
 		NewID: l.a.opt.NewID, Ask: l.askModel, overhead: l.overhead,
@@ -53,13 +53,13 @@ func (l *loop) mutateBy(ctx context.Context, m Mutator, c MutatorContext) (bool,
 	if err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
 	}
-	return l.take(ctx, m, c, items)
+	return l.applyRewrite(ctx, m, c, items)
 }
 
-// take records the items that a mutator returned and emits an event, if the items differ from the
-// transcript. It reports whether they do.
-func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []transcript.Encoded) (bool, error) {
-	if items == nil || same(c.Items, items) {
+// applyRewrite records the items that a mutator returned and emits an event, if the items differ
+// from the transcript. It reports whether they do.
+func (l *loop) applyRewrite(ctx context.Context, m Mutator, c MutatorContext, items []transcript.Encoded) (bool, error) {
+	if items == nil || sameItems(c.Items, items) {
 		return false, nil
 	}
 	if err := l.rewrite(ctx, m.Name(), items); err != nil {
@@ -67,7 +67,7 @@ func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []tr
 	}
 	e := event.TranscriptRewritten{Mutator: m.Name(), When: c.when(), Before: len(c.Items), After: len(items)}
 	if _, ok := m.(compactor); ok {
-		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.TurnEnded))
+		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.mutatorContext(c.TurnEnded))
 	}
 	l.publish(e)
 	return true, nil
@@ -76,7 +76,7 @@ func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []tr
 // compactWhenDue compacts the transcript if it has grown too large. If the compaction fails or a
 // hook blocks it, the turn continues with the same transcript.
 func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) error {
-	cur := l.cursor(turnEnded)
+	cur := l.mutatorContext(turnEnded)
 	if l.turn.uncompacted || !c.due(cur) {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) 
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	if l.turn.uncompacted = !did; did && c.over(l.cursor(turnEnded)) {
+	if l.turn.uncompacted = !did; did && c.exceedsLimits(l.mutatorContext(turnEnded)) {
 		l.turn.uncompacted = true
 		l.publish(event.Notice{Text: "the compacted transcript is still over its limit; the next turn compacts it again"})
 	}
@@ -116,7 +116,7 @@ func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 	}
 	l.turn.compactedTooLong = true
 	l.publish(event.Notice{Text: "the transcript is too long for the model; compacting it"})
-	did, err := l.tryCompact(ctx, c, l.cursor(false))
+	did, err := l.tryCompact(ctx, c, l.mutatorContext(false))
 	if ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the turn ends with the interrupt
 	}
@@ -128,7 +128,7 @@ var errNotCompacted = errors.New("the transcript was not changed")
 
 // compact compacts the transcript, and reports whether it changed.
 func (l *loop) compact(ctx context.Context, c compactor, cur MutatorContext, trigger string) (bool, error) {
-	if err := l.beforeCompaction(ctx, trigger, cur.Instructions); err != nil {
+	if err := l.firePreCompact(ctx, trigger, cur.Instructions); err != nil {
 		return false, err
 	}
 	cur.trigger = trigger
@@ -137,11 +137,11 @@ func (l *loop) compact(ctx context.Context, c compactor, cur MutatorContext, tri
 	if err != nil {
 		return false, fmt.Errorf("%w (%w)", err, errNotCompacted)
 	}
-	did, err := l.take(ctx, c, cur, items)
+	did, err := l.applyRewrite(ctx, c, cur, items)
 	if !did || err != nil {
 		return false, err
 	}
-	return true, l.afterCompaction(ctx, trigger, summaryIn(items, cur.Items))
+	return true, l.firePostCompact(ctx, trigger, summaryIn(items, cur.Items))
 }
 
 // summaryIn returns the text of the summary that a compaction added, or "".
@@ -176,13 +176,13 @@ func (a *Agent) Compact(ctx context.Context, instructions string) (before, after
 	}
 	ctx, done := a.interruptible(ctx)
 	defer done()
-	cur := l.cursor(true)
+	cur := l.mutatorContext(true)
 	cur.Instructions = instructions
 	_, err = l.compact(ctx, compactor{a.opt.Compact}, cur, triggerManual)
 	return len(cur.Items), l.t.Len(), err
 }
 
-func same(a, b []transcript.Encoded) bool {
+func sameItems(a, b []transcript.Encoded) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -219,7 +219,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 		}
 	}
 	if l.lastUsage.Total() > 0 {
-		was := l.cursor(true)
+		was := l.mutatorContext(true)
 		all := estimate(was)
 		was.Usage, was.overhead = transcript.Usage{}, 0
 		l.overhead = max(0, all-estimate(was))
@@ -306,7 +306,7 @@ func (l *loop) askWith(ctx context.Context, m model.Model, system string, items 
 	for attempt := 0; ; attempt++ {
 		began := l.a.opt.Clock()
 		answer, paid, err := l.a.attempt(ctx, m, req, false, nil)
-		if failed := l.a.recordPaid(ctx, paid, forMutator); failed != nil {
+		if failed := l.a.recordUsage(ctx, paid, forMutator); failed != nil {
 			return transcript.Item{}, failed
 		}
 		if paid != nil {

@@ -36,7 +36,7 @@ type nestedReply struct {
 
 // ask sends a nested request to the loop and waits for the reply. It returns the allowed input. It
 // returns when ctx, the context of the call, ends.
-func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.RawMessage, error) {
+func (w *runningCalls) ask(ctx, asker context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	asker, done := context.WithCancelCause(asker)
 	defer done(nil)
 	defer context.AfterFunc(ctx, func() { done(errors.New("the call has ended")) })()
@@ -76,7 +76,7 @@ func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	}
 	c.judged = l.a.policyVersion()
 	c.decision = l.decide(ctx, c, c.requests, c.call.Input)
-	err = l.consultHooks(ctx, c)
+	err = l.firePermissionRequest(ctx, c)
 	if ctx.Err() != nil { // hook results after an interrupt may be a consequence of the interrupt
 		err = context.Cause(ctx)
 	}

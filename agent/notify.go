@@ -32,8 +32,8 @@ func (a *Agent) addHookTexts(out *hook.Outcome) {
 	}
 }
 
-// ended fires Notification for the end of a background task.
-func (b *Background) ended(ctx context.Context, k *backJob) []entry {
+// notifyEnd fires Notification for the end of a background task.
+func (b *Background) notifyEnd(ctx context.Context, k *backJob) []entry {
 	b.mu.Lock()
 	closed := b.closed
 	b.mu.Unlock()

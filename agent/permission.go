@@ -91,7 +91,7 @@ func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, err
 		return c, ErrClosed
 	}
 	ctx, kept := detachedContext(ctx)
-	done, err := a.change(ctx, a.ofTurn(c))
+	done, err := a.change(ctx, a.withTurn(c))
 	return done, kept(err)
 }
 
@@ -125,10 +125,10 @@ func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, erro
 	return checked, nil
 }
 
-// opened sets the agent's loop and the values that belong to it.
-func (a *Agent) opened(ctx context.Context, l *loop) error {
+// attachLoop sets the agent's loop and the values that belong to it.
+func (a *Agent) attachLoop(ctx context.Context, l *loop) error {
 	if a.opt.parent == nil && a.opt.Permissions.Run == nil {
-		if err := a.shared.opened(ctx, l.log); err != nil {
+		if err := a.shared.attachLog(ctx, l.log); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (a *Agent) readNew(ctx context.Context) error {
 		return err
 	}
 	log := a.openLog()
-	if log == nil || log == a.shared.home() {
+	if log == nil || log == a.shared.runLog() {
 		return nil
 	}
 	ctx, kept := detachedContext(ctx)

@@ -21,11 +21,11 @@ import (
 type unreadable struct {
 	*memory.Store
 	away  atomic.Bool
-	looks atomic.Int64
+	reads atomic.Int64
 }
 
 func (s *unreadable) List(ctx context.Context, q session.Query) (session.Page, error) {
-	if s.looks.Add(1); s.away.Load() {
+	if s.reads.Add(1); s.away.Load() {
 		return session.Page{}, &session.Error{Op: "list", Err: session.ErrBusy}
 	}
 	return s.Store.List(ctx, q)
@@ -94,7 +94,7 @@ func TestReadRetryDuringApproval(t *testing.T) {
 				} else if err != nil || r.Text != "done" || ran != 1 {
 					t.Errorf("%+v, %v; ran %d times", r, err, ran)
 				}
-				if n := store.looks.Load(); n > 2000 {
+				if n := store.reads.Load(); n > 2000 {
 					t.Errorf("%d looks", n)
 				}
 				_ = a.Close()

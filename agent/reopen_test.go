@@ -22,17 +22,17 @@ var denyRm = policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash
 func TestOpeningWaitingSessionKeepsRun(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	share(t, l.Sessions, "one", record.KindPolicyChanged, mustCheck(t, denyRm))
-	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
+	a := l.resume(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if q := a.Snapshot().Approvals; len(q) != 1 || q[0].ID != l.question.ID {
+	if q := a.Snapshot().Approvals; len(q) != 1 || q[0].ID != l.approval.ID {
 		t.Errorf("the open approval is not in the snapshot: %+v", q)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
+	b := l.resume(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
 	if _, err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestInterruptBeforeReask(t *testing.T) {
 			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		}
 		bash := command("Bash")
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{}).ask}})
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{}).ask}})
 		if _, err := a.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -165,14 +165,14 @@ func TestScopeKeepsFolder(t *testing.T) {
 	l.answer(t, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(src/**)", Actor: "bob"})
 	ask := &fixedAnswer{answer: approval.Answer{Decision: approval.Deny}}
 	o := agent.Options{Tools: registry(t, paths{write()}), Permissions: agent.Permissions{Ask: ask.ask, Config: policy.Config{Folders: []string{"/one"}}}}
-	a := l.again(t, play(t, step{text: "ok"}), o)
+	a := l.resume(t, play(t, step{text: "ok"}), o)
 	continueRun(t, a)
 	if n := len(a.Guards().Grants()); n != 1 || len(ask.asked) != 0 {
 		t.Fatalf("%d grants, asked %d", n, len(ask.asked))
 	}
 	// The kill, and the next process runs in another folder.
 	o.Permissions.Config.Folders, o.Session.Takeover = []string{"/two"}, true
-	b := l.again(t, play(t, step{uses: []transcript.ToolUse{use("c2", "Write", `"/two/src/a"`), use("c3", "Write", `"/one/src/b"`)}}, step{text: "ok"}), o)
+	b := l.resume(t, play(t, step{uses: []transcript.ToolUse{use("c2", "Write", `"/two/src/a"`), use("c3", "Write", `"/one/src/b"`)}}, step{text: "ok"}), o)
 	prompt(t, b, "again")
 	if got := results(t, b); len(ask.asked) != 1 || ask.asked[0].Use != "c2" || got["c3"].IsError {
 		t.Errorf("asked %d: %q, %q", len(ask.asked), got["c2"].Text(), got["c3"].Text())
@@ -225,13 +225,13 @@ func TestOldApprovalRequestReasked(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := suspendedSession{Sessions: s}
-		l.question.ID = "old"
+		l.approval.ID = "old"
 		if answered {
 			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		}
 		bash := command("Bash")
 		person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 		continueRun(t, a)
 		if len(person.asked) != 1 || person.asked[0].ID == "old" || person.asked[0].Digest == "" || len(bash.inputs) != 1 {
 			t.Errorf("answered %v: asked %+v, ran %v: %s", answered, person.asked, bash.inputs, results(t, a)["c1"].Text())
@@ -251,7 +251,7 @@ func TestInvalidGrantOnResume(t *testing.T) {
 		share(t, l.Sessions, "one", record.KindPolicyChanged, policy.Change{Grant: &policy.Grant{
 			ID: "g", Name: "notes", Effect: effect, Tool: "Write", Scope: "Edit(~/notes/**)",
 		}})
-		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
+		a := l.resume(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
 		opened, err := a.Start(t.Context())
 		switch {
 		case effect == policy.Deny && !errors.Is(err, policy.ErrInvalid):

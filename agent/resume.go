@@ -221,12 +221,12 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 		if err := json.Unmarshal(r.Answer.Payload, &ans); err != nil {
 			return fmt.Errorf("agent: answer to the approval request for %s: %w", c.use.ID, err)
 		}
-		if closed(ans) {
+		if closedUndecided(ans) {
 			continue
 		}
 		asked = r.Asked
 		l.a.shared.mu.Lock()
-		l.a.shared.answered(ans)
+		l.a.shared.storeAnswer(ans)
 		l.a.shared.mu.Unlock()
 	}
 	if asked.Payload == nil {
@@ -255,12 +255,12 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 // run. It also closes a request whose record is in a different log than the record of a new request
 // would be. The call is judged again and may need approval again.
 func (l *loop) withdraw(ctx context.Context, q approval.Request) error {
-	return l.close(ctx, q, "the call needs approval again")
+	return l.closeApproval(ctx, q, "the call needs approval again")
 }
 
-// close denies an approval request for which no call waits. It writes the denial to the log that
-// contains the request.
-func (l *loop) close(ctx context.Context, q approval.Request, why string) error {
+// closeApproval denies an approval request for which no call waits. It writes the denial to the log
+// that contains the request.
+func (l *loop) closeApproval(ctx context.Context, q approval.Request, why string) error {
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
 	}
@@ -282,9 +282,9 @@ func (l *loop) close(ctx context.Context, q approval.Request, why string) error 
 // byRestart is the actor that closes approval requests for which no call waits.
 const byRestart = "restart"
 
-// closed reports whether the approval request was closed without a decision. The call of such a
-// request is judged again.
-func closed(ans approval.Answer) bool {
+// closedUndecided reports whether the approval request was closed without a decision. The call of
+// such a request is judged again.
+func closedUndecided(ans approval.Answer) bool {
 	return ans.Actor == byRestart && ans.Via == "" && ans.Decision == approval.Deny
 }
 
@@ -312,7 +312,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 		})
 	}
 	for _, q := range open {
-		if err := l.close(ctx, q, "the sub-agent that asked has ended"); err != nil {
+		if err := l.closeApproval(ctx, q, "the sub-agent that asked has ended"); err != nil {
 			return err
 		}
 	}
@@ -333,7 +333,7 @@ func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 		if q.Asker != l.opened.ID || waits {
 			continue
 		}
-		if err := l.close(ctx, q, "the call will no longer run"); err != nil {
+		if err := l.closeApproval(ctx, q, "the call will no longer run"); err != nil {
 			return err
 		}
 	}

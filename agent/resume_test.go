@@ -27,7 +27,7 @@ import (
 // suspendedSession is a session "one" with an open approval request.
 type suspendedSession struct {
 	*session.Sessions
-	question approval.Request
+	approval approval.Request
 }
 
 // leave runs a first answer and leaves its first approval request open.
@@ -36,7 +36,7 @@ func leave(t testing.TB, o agent.Options, first step) suspendedSession {
 	l := suspendedSession{Sessions: sessions(t)}
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
 	o.Permissions.Ask = func(_ context.Context, q approval.Request) (approval.Answer, error) {
-		l.question = q
+		l.approval = q
 		return approval.Answer{}, approval.ErrSuspend
 	}
 	a := newAgent(t, play(t, first), asking(o))
@@ -46,14 +46,14 @@ func leave(t testing.TB, o agent.Options, first step) suspendedSession {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 1 || open[0].ID != l.question.ID {
+	if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 1 || open[0].ID != l.approval.ID {
 		t.Fatalf("open: %+v, %v", open, err)
 	}
 	return l
 }
 
-// again returns the agent of the next process.
-func (l suspendedSession) again(t testing.TB, m *fake, o agent.Options) *agent.Agent {
+// resume returns the agent of the next process.
+func (l suspendedSession) resume(t testing.TB, m *fake, o agent.Options) *agent.Agent {
 	t.Helper()
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
 	return newAgent(t, m, asking(o))
@@ -61,7 +61,7 @@ func (l suspendedSession) again(t testing.TB, m *fake, o agent.Options) *agent.A
 
 func (l suspendedSession) answer(t testing.TB, a approval.Answer) {
 	t.Helper()
-	a.RequestID = l.question.ID
+	a.RequestID = l.approval.ID
 	if _, err := approval.Resolve(t.Context(), l.Sessions, "one", a); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestApprovalSurvivesProcess(t *testing.T) {
 				person.answer, o.Permissions.Ask = *c.after, person.ask
 			}
 			m := play(t, step{text: "done"})
-			a := l.again(t, m, o)
+			a := l.resume(t, m, o)
 			res := continueRun(t, a)
 			if res.Reason != event.ReasonCompleted || res.Turn != "turn-1" || res.Text != "done" {
 				t.Errorf("%+v", res)
@@ -118,7 +118,7 @@ func TestApprovalSurvivesProcess(t *testing.T) {
 			if len(first.inputs) != 0 || len(bash.inputs) != c.ran || len(person.asked) != c.asked {
 				t.Errorf("ran %d and %d, asked %d", len(first.inputs), len(bash.inputs), len(person.asked))
 			}
-			if c.before == nil && c.asked > 0 && person.asked[0].ID != l.question.ID {
+			if c.before == nil && c.asked > 0 && person.asked[0].ID != l.approval.ID {
 				t.Error("it is another approval request")
 			}
 			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
@@ -145,16 +145,16 @@ func TestApprovalReaskedAfterRestart(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	for range 3 {
 		person := &fixedAnswer{err: approval.ErrSuspend}
-		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}})
+		a := l.resume(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}})
 		for _, err := range a.Run(t.Context()) {
 			if err != nil && !errors.Is(err, approval.ErrSuspend) {
 				t.Fatal(err)
 			}
 		}
-		if len(person.asked) != 1 || person.asked[0].ID != l.question.ID {
+		if len(person.asked) != 1 || person.asked[0].ID != l.approval.ID {
 			t.Fatalf("asked %+v", person.asked)
 		}
-		if d := cmp.Diff(l.question, person.asked[0]); d != "" {
+		if d := cmp.Diff(l.approval, person.asked[0]); d != "" {
 			t.Errorf("it is not as it was (-was +is):\n%s", d)
 		}
 		if err := a.Submit(t.Context(), transcript.Text{Text: "hello"}); !errors.Is(err, agent.ErrApprovalPending) {
@@ -189,14 +189,14 @@ func TestSameAgentAsksAgain(t *testing.T) {
 func TestNewInputWaitsForRound(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	// The first attempt stays open, too: the input must survive it.
-	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
+	a := l.resume(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
 	if _, err := a.Prompt(t.Context(), "one more thing"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatal(err)
 	}
 	a.Close()
 	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 	bash := command("Bash")
-	b := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash)})
+	b := l.resume(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash)})
 	if res := prompt(t, b, "and another"); res.Text != "done" || len(bash.inputs) != 1 {
 		t.Errorf("%+v, ran %v", res, bash.inputs)
 	}
@@ -220,7 +220,7 @@ func TestChangedCallNotRun(t *testing.T) {
 		l := leave(t, agent.Options{Tools: registry(t, edit)}, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
 		l.answer(t, yes)
 		base = "two"
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, edit)})
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, edit)})
 		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "changed after it was approved") {
 			t.Errorf("ran %v, got %q", edit.inputs, got)
@@ -231,7 +231,7 @@ func TestChangedCallNotRun(t *testing.T) {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 		l.answer(t, yes)
 		bash := command("Bash")
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
 			Limits: []policy.NamedPolicy{{Name: "managed", Policy: refusing{}}},
 		}}})
 		continueRun(t, a)
@@ -243,7 +243,7 @@ func TestChangedCallNotRun(t *testing.T) {
 	t.Run("the tool", func(t *testing.T) {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(2))
 		l.answer(t, yes)
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{})
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{})
 		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); !strings.Contains(got, "no longer available") {
 			t.Errorf("got %q", got)
@@ -255,7 +255,7 @@ func TestChangedCallNotRun(t *testing.T) {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now }}, pushCall(1))
 		now = now.Add(time.Hour)
 		bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}, Clock: func() time.Time { return now }})
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}, Clock: func() time.Time { return now }})
 		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || len(person.asked) != 0 || !strings.Contains(got, "in time") {
 			t.Errorf("ran %v, asked %d, got %q", bash.inputs, len(person.asked), got)
@@ -269,12 +269,12 @@ func TestReplacedInputSurvivesProcess(t *testing.T) {
 	const safe = `{"command":"git push --dry-run"}`
 	p := policy.Config{CanUseTool: fixedVerdict(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.NamedPolicy{{Name: "careful", Policy: askingAlways{}}}}
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Config: p}}, pushCall(1))
-	if got := l.question.Requests[0].Resource; got != "git push --dry-run" {
+	if got := l.approval.Requests[0].Resource; got != "git push --dry-run" {
 		t.Fatalf("asked about %q", got)
 	}
 	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 	bash := command("Bash")
-	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: p}})
+	a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: p}})
 	continueRun(t, a)
 	if !slices.Equal(bash.inputs, []string{safe}) || !bash.resumed[0] {
 		t.Errorf("ran %v, resumed %v: %q", bash.inputs, bash.resumed, results(t, a)["c1"].Text())
@@ -320,7 +320,7 @@ func TestApprovedEditRunsInNextProcess(t *testing.T) {
 		l := leave(t, agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}}, step{uses: []transcript.ToolUse{
 			use("c0", "Read", `{"file_path":"a.txt"}`), use("c1", "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"two"}`),
 		}})
-		if shown := l.question.Requests[0].Display; !strings.Contains(shown, "+two") {
+		if shown := l.approval.Requests[0].Display; !strings.Contains(shown, "+two") {
 			t.Errorf("shown %q", shown)
 		}
 		if c.meddle {
@@ -329,7 +329,7 @@ func TestApprovedEditRunsInNextProcess(t *testing.T) {
 			}
 		}
 		l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}})
+		a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}})
 		continueRun(t, a)
 		got, err := os.ReadFile(name)
 		if err != nil || string(got) != c.want {
@@ -382,14 +382,14 @@ func TestRunWithOpenApproval(t *testing.T) {
 	l.answer(t, approval.Answer{Decision: approval.AllowSession, Actor: "bob"})
 	bash := command("Bash")
 	other := step{uses: []transcript.ToolUse{use("c3", "Bash", `{"command":"rm x"}`)}}
-	a := l.again(t, play(t, other), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
+	a := l.resume(t, play(t, other), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
 	for _, err := range a.Run(t.Context()) {
 		if err != nil && !errors.Is(err, approval.ErrSuspend) {
 			t.Fatal(err)
 		}
 	}
 	a.Close() // leaves the approval request for c3 open
-	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}).ask}})
+	b := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}).ask}})
 	continueRun(t, b)
 	if len(bash.inputs) != 3 || len(b.Guards().Grants()) != 1 {
 		t.Errorf("ran %v with %d grants", bash.inputs, len(b.Guards().Grants()))
@@ -400,13 +400,13 @@ func TestRunWithOpenApproval(t *testing.T) {
 func TestDriverWithOpenApproval(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	bash := command("Bash")
-	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
+	a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 	d := a.Driver(nil)
 	st, err := d.Next(t.Context())
-	if err != nil || len(st.Approvals) == 0 || st.Approvals[0].ID != l.question.ID || st.Turn != "turn-1" {
+	if err != nil || len(st.Approvals) == 0 || st.Approvals[0].ID != l.approval.ID || st.Turn != "turn-1" {
 		t.Fatalf("%+v, %v", st, err)
 	}
-	if err := d.Resolve(t.Context(), l.question.ID, approval.Answer{Decision: approval.Allow}); err != nil {
+	if err := d.Resolve(t.Context(), l.approval.ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)
 	}
 	for st.Result == nil {
@@ -430,7 +430,7 @@ func TestResumeBadRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
-			ans.RequestID = l.question.ID
+			ans.RequestID = l.approval.ID
 			d, err := session.NewDraft(record.KindApprovalResolved, ans)
 			if err != nil {
 				t.Fatal(err)
@@ -443,7 +443,7 @@ func TestResumeBadRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			bash := command("Bash")
-			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
+			a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 			if res := continueRun(t, a); len(bash.inputs) != 0 || len(res.Denials) != 1 || len(a.Guards().Grants()) != 0 {
 				t.Errorf("ran %v, denials %+v", bash.inputs, res.Denials)
 			}

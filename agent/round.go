@@ -22,33 +22,33 @@ const maxParallel = 10
 // round is the state of the tool calls of one answer. Calls run in order: consecutive read-only
 // calls run in parallel, and every other call runs alone.
 type round struct {
-	calls []*call
-	at    int     // the first call without a result
-	ready []*call // the next calls, starting with index at; they are recorded as started and will run
-	asked *call   // the call that waits for approval: calls[at] or a nested request
-	work  *work   // the running calls among the calls in ready
-	stop  bool    // a denial also stops the turn
+	calls   []*call
+	at      int           // the first call without a result
+	ready   []*call       // the next calls, starting with index at; they are recorded as started and will run
+	asked   *call         // the call that waits for approval: calls[at] or a nested request
+	running *runningCalls // the running calls among the calls in ready
+	stop    bool          // a denial also stops the turn
 }
 
 // call is the state of one tool call.
 type call struct {
-	use       transcript.ToolUse
-	tool      tool.Tool
-	call      *tool.Call // the call as it runs; its input may differ from the input of the tool use
-	requests  []policy.Request
-	decision  policy.Decision
-	judged    policyVersion
-	approval  *approval.Request // the open approval request
-	fromLog   bool              // restored from the log after a restart
-	announced bool              // the approval request was emitted
-	note      string            // the approver's note for the model
-	notified  bool              // hooks were notified of the approval request
-	hooks     hookResults
-	nested    *nestedRequest // set if this is a nested request and not a tool call
-	result    tool.Result
-	took      time.Duration
-	detached  bool   // the call continues in the background, as the text in result explains
-	placed    func() // called when that result is recorded
+	use              transcript.ToolUse
+	tool             tool.Tool
+	call             *tool.Call // the call as it runs; its input may differ from the input of the tool use
+	requests         []policy.Request
+	decision         policy.Decision
+	judged           policyVersion
+	approval         *approval.Request // the open approval request
+	fromLog          bool              // restored from the log after a restart
+	announced        bool              // the approval request was emitted
+	note             string            // the approver's note for the model
+	notified         bool              // hooks were notified of the approval request
+	hooks            hookResults
+	nested           *nestedRequest // set if this is a nested request and not a tool call
+	result           tool.Result
+	took             time.Duration
+	detached         bool   // the call continues in the background, as the text in result explains
+	onNoticeRecorded func() // called when that result is recorded
 }
 
 func (l *loop) openRound(uses []transcript.ToolUse) {
@@ -84,7 +84,7 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	for r.at < len(r.calls) && !r.stop {
 		c := r.calls[r.at]
 		if c.approval != nil { // from before a restart
-			l.await(c)
+			l.setAsked(c)
 			return entries, nil
 		}
 		more, done, err := l.planCall(ctx, c)
@@ -103,7 +103,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		entries, err = l.refuse(c, refusal, false)
 		return entries, false, err
 	}
-	if err := l.announce(ctx, c); err != nil {
+	if err := l.firePreToolUse(ctx, c); err != nil {
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
 	}
@@ -111,7 +111,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
 	}
-	if err := l.consultHooks(ctx, c); err != nil {
+	if err := l.firePermissionRequest(ctx, c); err != nil {
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
 	}
@@ -184,7 +184,7 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 			if _, ok := l.lookup(next); !ok || !next.tool.Spec().ReadOnly {
 				break
 			}
-			if l.announce(ctx, next) != nil {
+			if l.firePreToolUse(ctx, next) != nil {
 				break // planCall reports the error when this call is the next one
 			}
 			if err := l.judge(ctx, next); err != nil || next.decision.Effect != policy.Allow {
@@ -252,7 +252,7 @@ func (l *loop) resultItem(c *call) (transcript.Encoded, error) {
 func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 	r := l.round
 	switch {
-	case r.work != nil:
+	case r.running != nil:
 		return l.awaitCall(ctx)
 	case ctx.Err() != nil:
 		return l.abandon(ctx, "not run: the turn was interrupted first", event.ReasonInterrupted)
@@ -271,7 +271,7 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 		if r.asked.approval.Reason == reasonDefer {
 			return l.deferCall()
 		}
-		return DriverState{Approvals: r.approvals()}, true, l.notifyAsked(ctx, r.asked)
+		return DriverState{Approvals: r.approvals()}, true, l.notifyApproval(ctx, r.asked)
 	}
 	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
 		return l.abandonBy(ctx, "not run: a hook ended the turn", event.ReasonHook, l.turn.stopped)
@@ -292,7 +292,7 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 		return DriverState{}, false, l.write(ctx, entries...)
 	}
 	if len(r.ready) > 0 {
-		r.work = l.startWork(ctx, r.ready)
+		r.running = l.startCalls(ctx, r.ready)
 		return DriverState{}, false, nil
 	}
 	return l.closeRound(ctx)
@@ -322,7 +322,7 @@ func (l *loop) closeRound(ctx context.Context) (DriverState, bool, error) {
 	if r := l.round; r.at < len(r.calls) || r.stop {
 		return DriverState{}, false, nil
 	}
-	if err := l.batchDone(ctx, l.round); err != nil {
+	if err := l.firePostToolBatch(ctx, l.round); err != nil {
 		return DriverState{}, false, err
 	}
 	l.a.mu.Lock()
@@ -363,7 +363,7 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 				return DriverState{}, false, err
 			}
 			entries = nil
-			l.await(c)
+			l.setAsked(c)
 			if err := l.cancelApproval(ctx); err != nil {
 				return DriverState{}, false, err
 			}
@@ -390,7 +390,7 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 		if c.detached {
 			c.addContext()
 		} else {
-			entries = append(entries, l.reviewResult(ctx, c)...)
+			entries = append(entries, l.firePostToolUse(ctx, c)...)
 		}
 		if c.note != "" {
 			c.result.Content = append(slices.Clip(c.result.Content), transcript.Text{Text: "note from the approver: " + c.note})
@@ -400,14 +400,14 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 			return nil, err
 		}
 		if !c.detached {
-			ended, err := endEntry(c.ended())
+			ended, err := endEntry(c.finishedEvent())
 			if err != nil {
 				return nil, err
 			}
 			entries = append(entries, ended)
 		}
 		result := itemEntry(e, nil)
-		result.after = c.placed
+		result.after = c.onNoticeRecorded
 		entries = append(entries, result)
 		r.at++
 	}
@@ -415,7 +415,7 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 	return entries, nil
 }
 
-func (c *call) ended() event.ToolFinished {
+func (c *call) finishedEvent() event.ToolFinished {
 	r := &c.result
 	return event.ToolFinished{
 		Use: c.use.ID, Tool: c.use.Name, Content: r.Content, IsError: r.IsError, Millis: c.took.Milliseconds(),

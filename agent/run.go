@@ -74,7 +74,7 @@ func (r *Run) join(a *Agent) error {
 		}
 	}
 	for _, c := range r.changes {
-		if err := a.take(c); err != nil && !(c.Grant != nil && c.Grant.Effect == policy.Allow) {
+		if err := a.applyChange(c); err != nil && !(c.Grant != nil && c.Grant.Effect == policy.Allow) {
 			return fmt.Errorf("earlier policy change: %w", err)
 		}
 	}
@@ -167,7 +167,7 @@ func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Cha
 
 // changeAs is like change, but checks the change with other guards. changeMu is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
-	log := r.home()
+	log := r.runLog()
 	for {
 		head, err := r.readToHead(ctx)
 		if err != nil {
@@ -192,13 +192,13 @@ func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Chan
 			}
 			seq = recs[0].Seq
 		}
-		return checked, r.recorded(checked, seq)
+		return checked, r.applyChange(checked, seq)
 	}
 }
 
-// recorded applies a change that was recorded with this seq. Without a log, the change is recorded
-// when the session opens.
-func (r *Run) recorded(c policy.Change, seq int64) error {
+// applyChange applies a change that was recorded with this seq. Without a log, the change is
+// recorded when the session opens.
+func (r *Run) applyChange(c policy.Change, seq int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := r.apply(c, seq)
@@ -208,8 +208,8 @@ func (r *Run) recorded(c policy.Change, seq int64) error {
 	return err
 }
 
-// opened sets the log of the run and records the earlier changes in it.
-func (r *Run) opened(ctx context.Context, log *session.Log) error {
+// attachLog sets the log of the run and records the earlier changes in it.
+func (r *Run) attachLog(ctx context.Context, log *session.Log) error {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
 	r.mu.Lock()
@@ -242,8 +242,8 @@ func (r *Run) readNew(ctx context.Context) error {
 	return r.readBatch(ctx)
 }
 
-// home returns the log that contains the run's records, or nil.
-func (r *Run) home() *session.Log {
+// runLog returns the log that contains the run's records, or nil.
+func (r *Run) runLog() *session.Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.log
@@ -251,7 +251,7 @@ func (r *Run) home() *session.Log {
 
 // readToHead reads all records up to the head that it returns. changeMu is held.
 func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
-	log := r.home()
+	log := r.runLog()
 	if log == nil {
 		return 0, nil
 	}
@@ -267,7 +267,7 @@ func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 
 // readBatch reads the records that are new. changeMu is held.
 func (r *Run) readBatch(ctx context.Context) error {
-	log := r.home()
+	log := r.runLog()
 	if log == nil {
 		return nil
 	}
@@ -282,16 +282,16 @@ func (r *Run) readBatch(ctx context.Context) error {
 		if rec.Seq <= r.from || rec.Payload == nil {
 			continue
 		}
-		if err := r.note(rec.Kind, rec.Payload, rec.Seq); err != nil {
+		if err := r.applyRecord(rec.Kind, rec.Payload, rec.Seq); err != nil {
 			return fmt.Errorf("agent: record %d (%s), written by another program: %w", rec.Seq, rec.Kind, err)
 		}
 	}
 	return nil
 }
 
-// note applies one record of another program. If it cannot be applied, the agent stops, because
-// otherwise it might allow an action that the record forbids. mu is held.
-func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
+// applyRecord applies one record of another program. If it cannot be applied, the agent stops,
+// because otherwise it might allow an action that the record forbids. mu is held.
+func (r *Run) applyRecord(k session.Kind, payload json.RawMessage, seq int64) error {
 	switch k {
 	case record.KindPolicyChanged:
 		var c policy.Change
@@ -304,7 +304,7 @@ func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 		if err := json.Unmarshal(payload, &ans); err != nil {
 			return err
 		}
-		r.answered(ans)
+		r.storeAnswer(ans)
 	case session.KindItem:
 		if r.root != nil {
 			return r.root.requeue(payload)
@@ -313,8 +313,8 @@ func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	return nil
 }
 
-// answered stores the first answer to an approval request. mu is held.
-func (r *Run) answered(ans approval.Answer) {
+// storeAnswer stores the first answer to an approval request. mu is held.
+func (r *Run) storeAnswer(ans approval.Answer) {
 	if r.answers == nil {
 		r.answers = map[string]approval.Answer{}
 	}
@@ -330,9 +330,9 @@ func (r *Run) answer(id string) (approval.Answer, bool) {
 	return ans, ok
 }
 
-// answerTo reads the records of other programs up to head. It returns the recorded answer to an
+// readAnswer reads the records of other programs up to head. It returns the recorded answer to an
 // approval request, or nil if there is none yet.
-func (r *Run) answerTo(ctx context.Context, id string) (head int64, stored *approval.Answer, err error) {
+func (r *Run) readAnswer(ctx context.Context, id string) (head int64, stored *approval.Answer, err error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
 	if head, err = r.readToHead(ctx); err != nil {
@@ -373,7 +373,7 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 		}
 	}
 	for _, a := range r.members {
-		if err := a.take(c); err != nil {
+		if err := a.applyChange(c); err != nil {
 			return err
 		}
 		a.deferEvent(c)
@@ -384,8 +384,8 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 	return nil
 }
 
-// take applies a change of the run to an agent with its own guards, and to its sub-agents.
-func (a *Agent) take(c policy.Change) error {
+// applyChange applies a change of the run to an agent with its own guards, and to its sub-agents.
+func (a *Agent) applyChange(c policy.Change) error {
 	if c.Grant != nil && slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == c.Grant.ID }) {
 		return nil // another agent with the same guards has already applied the change
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// changes records a policy change like another program.
-func changes(t testing.TB, s *session.Sessions, id string, c policy.Change) {
+// recordChange records a policy change like another program.
+func recordChange(t testing.TB, s *session.Sessions, id string, c policy.Change) {
 	t.Helper()
 	m, err := s.Get(t.Context(), id)
 	if err != nil {
@@ -93,7 +93,9 @@ func TestModeChangeReachesSubagent(t *testing.T) {
 			s := sessions(t)
 			bash := command("Bash")
 			o := agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: &agent.Background{}}
-			restrict := func(context.Context) { changes(t, s, "lead", policy.Change{Mode: policy.ModeRestricted, By: "ann"}) }
+			restrict := func(context.Context) {
+				recordChange(t, s, "lead", policy.Change{Mode: policy.ModeRestricted, By: "ann"})
+			}
 			last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: restrict}
 			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", more)}}, {text: "so"}, {text: "so"}}, pushCall(1), last, step{text: "well"})
 			for _, err := range a.parent.Work(t.Context(), transcript.Text{Text: "go"}) {
@@ -115,7 +117,7 @@ func TestRevocationReachesSubagent(t *testing.T) {
 	bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	var a *subagentEnv
 	revoke := func(context.Context) {
-		changes(t, s, "lead", policy.Change{Revoke: a.parent.Guards().Grants()[0].ID, By: "ann"})
+		recordChange(t, s, "lead", policy.Change{Revoke: a.parent.Guards().Grants()[0].ID, By: "ann"})
 		person.answer.Decision = approval.Deny
 	}
 	last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: revoke}

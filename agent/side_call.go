@@ -38,7 +38,7 @@ func (a *Agent) sideCall(ctx context.Context, m model.Model, system string, e tr
 	for attempt := 0; ; attempt++ {
 		began := a.opt.Clock()
 		answer, paid, err := a.attempt(ctx, m, req, true, nil)
-		if failed := a.recordPaid(ctx, paid, forTool); failed != nil {
+		if failed := a.recordUsage(ctx, paid, forTool); failed != nil {
 			return "", failed
 		}
 		a.reportSideCall(m.Info().Provider, paid, a.opt.Clock().Sub(began))
@@ -61,7 +61,7 @@ func (a *Agent) reportSideCall(provider string, p *callUsage, took time.Duration
 		return
 	}
 	var r event.Result
-	a.total.count(&r)
+	a.total.setUsage(&r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pendingEvents = append(a.pendingEvents, event.UsageUpdated{

@@ -48,7 +48,7 @@ func (a *Agent) start(ctx context.Context, emit func(event.Event)) (*loop, error
 	if err != nil {
 		return nil, err
 	}
-	if err := a.opened(ctx, l); err != nil {
+	if err := a.attachLoop(ctx, l); err != nil {
 		if l.log != nil {
 			err = errors.Join(err, l.log.Close())
 		}
@@ -56,7 +56,7 @@ func (a *Agent) start(ctx context.Context, emit func(event.Event)) (*loop, error
 	}
 	err = l.enter(ctx)
 	if err == nil {
-		err = l.opening(ctx)
+		err = l.fireSessionStart(ctx)
 	}
 	if err == nil && !l.opened.Created && l.log != nil {
 		l.opened.Notices = append(l.opened.Notices, a.opt.Subagents.resumed(ctx)...)
@@ -122,7 +122,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	}
 	l := newLoop(a)
 	l.log, l.runLog = got.Log, got.Log
-	if home := a.shared.home(); home != nil {
+	if home := a.shared.runLog(); home != nil {
 		l.runLog = home
 	}
 	l.turns, l.carried = got.State.Turns, carriedLimits(got.State)
@@ -132,7 +132,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	a.restoreSeenFiles(got.State.ShownFiles)
 	l.use(got.Transcript)
 	if got.Rewritten {
-		l.repairedFrom(got.Before)
+		l.setRepairEvent(got.Before)
 	}
 	if got.State.Mark == nil { // no request was sent since the last rewrite
 		l.lastUsage = transcript.Usage{}
@@ -145,7 +145,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if a.shared.root == a {
 		a.budget.restore(got.State)
 	}
-	if err := a.budget.prices(a.model, a.opt.Model.Fallback); err != nil {
+	if err := a.budget.checkPrices(a.model, a.opt.Model.Fallback); err != nil {
 		return nil, errors.Join(fmt.Errorf("agent: %w", err), got.Log.Close())
 	}
 	l.restoreCwd(got.State.Cwd)
@@ -213,7 +213,7 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 			a.budget.restore(st)
 		}
 	}
-	return l, l.repaired(got.Items)
+	return l, l.loadRepaired(got.Items)
 }
 
 func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
@@ -230,11 +230,11 @@ func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
 		}
 		list = append(list, e)
 	}
-	return l, l.repaired(list)
+	return l, l.loadRepaired(list)
 }
 
-// repaired loads items that no store has checked, and repairs them.
-func (l *loop) repaired(items []transcript.Encoded) error {
+// loadRepaired loads items that no store has checked, and repairs them.
+func (l *loop) loadRepaired(items []transcript.Encoded) error {
 	before := len(items)
 	items, notes, err := history.Repair(items, l.a.opt.NewID)
 	if err != nil {
@@ -245,14 +245,14 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 	}
 	l.opened.Items = len(items)
 	if err = l.load(items); err == nil && len(notes) > 0 {
-		l.repairedFrom(before)
+		l.setRepairEvent(before)
 	}
 	return err
 }
 
-// repairedFrom prepares the event about the repair, for hosts that keep their own copy of the
+// setRepairEvent prepares the event about the repair, for hosts that keep their own copy of the
 // transcript.
-func (l *loop) repairedFrom(before int) {
+func (l *loop) setRepairEvent(before int) {
 	l.repair = &event.TranscriptRewritten{Mutator: byRepair, When: "at_start", Before: before, After: l.t.Len()}
 }
 

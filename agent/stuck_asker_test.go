@@ -130,10 +130,10 @@ func TestInvalidRecordedAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
-			ans.RequestID, ans.Actor = l.question.ID, "bob"
+			ans.RequestID, ans.Actor = l.approval.ID, "bob"
 			share(t, l.Sessions, "one", record.KindApprovalResolved, ans)
 			bash := command("Bash")
-			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
+			a := l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 			continueRun(t, a)
 			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "the answer is invalid") {
 				t.Errorf("ran %v, got %q", bash.inputs, got)
@@ -152,7 +152,7 @@ func TestApproverNoteReachesModel(t *testing.T) {
 		if restarted {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 			l.answer(t, yes)
-			a = l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
+			a = l.resume(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 			continueRun(t, a)
 		} else {
 			a = newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: yes}).ask}}))

@@ -334,7 +334,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 		return tool.Result{}, err
 	}
 	defer free()
-	child, with, err := s.child(ctx, parent, spawnParams{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
+	child, with, err := s.newChild(ctx, parent, spawnParams{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
 	if err != nil {
 		return tool.Failure("cannot start the sub-agent: " + err.Error()), nil
 	}
@@ -392,7 +392,7 @@ func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, 
 		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		parent.pass(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.AgentName, Event: e})
+		parent.queueSubagentEvent(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.AgentName, Event: e})
 	}
 	return res, nil
 }

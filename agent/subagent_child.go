@@ -28,9 +28,9 @@ type spawnParams struct {
 	extra  []tool.Tool
 }
 
-// child makes a sub-agent without starting it. The caller closes the setup when the sub-agent has
-// ended.
-func (s *Subagents) child(ctx context.Context, p *Agent, b spawnParams) (*Agent, *SubagentSetup, error) {
+// newChild makes a sub-agent without starting it. The caller closes the setup when the sub-agent
+// has ended.
+func (s *Subagents) newChild(ctx context.Context, p *Agent, b spawnParams) (*Agent, *SubagentSetup, error) {
 	m, fallback, err := s.model(p, b.kind)
 	if err != nil {
 		return nil, nil, err
@@ -268,7 +268,7 @@ func (a *Agent) maxTurnsOf(d Definition) int {
 // fork of the resumed session if that belongs to a session from which this one was forked.
 func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.RestoreOptions, error) {
 	opened := session.Opened{
-		Owner: a.root(), Caller: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
+		Owner: a.rootID(), Caller: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
 		User: a.opt.Session.Opened.User, Project: a.opt.Session.Opened.Project,
 	}
 	r := session.RestoreOptions{Opened: opened}
@@ -307,9 +307,9 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 // Model returns the agent's model.
 func (a *Agent) Model() model.Model { return a.model }
 
-// root returns the id of the run's session. This is the owner of the agent's session, or the
+// rootID returns the id of the run's session. This is the owner of the agent's session, or the
 // session itself if it has no owner.
-func (a *Agent) root() string {
+func (a *Agent) rootID() string {
 	if log := a.openLog(); log != nil {
 		if owner := log.Meta().Owner; owner != "" {
 			return owner
@@ -318,8 +318,9 @@ func (a *Agent) root() string {
 	return a.SessionID()
 }
 
-// pass queues an event of a sub-agent. It drops deltas, and all events while the queue is full.
-func (a *Agent) pass(e event.SubagentEvent) {
+// queueSubagentEvent queues an event of a sub-agent. It drops deltas, and all events while the
+// queue is full.
+func (a *Agent) queueSubagentEvent(e event.SubagentEvent) {
 	switch e.Event.(type) {
 	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
 		return

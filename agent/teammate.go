@@ -27,13 +27,13 @@ import (
 // Queued input is durable, so a teammate of the same session receives it after a restart. The
 // methods are safe for concurrent use.
 type Teammate struct {
-	s           *Subagents
-	parent      *Agent
-	agent       *Agent
-	setup       *SubagentSetup
-	spawnRecord TeammateOptions
-	stop        context.CancelCauseFunc
-	done        chan struct{}
+	s       *Subagents
+	parent  *Agent
+	agent   *Agent
+	setup   *SubagentSetup
+	options TeammateOptions
+	stop    context.CancelCauseFunc
+	done    chan struct{}
 
 	mu      sync.Mutex
 	working bool
@@ -82,7 +82,7 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 	if err := s.admit(h.Name, nil); err != nil {
 		return nil, err
 	}
-	a, with, err := s.child(ctx, p, spawnParams{
+	a, with, err := s.newChild(ctx, p, spawnParams{
 		kind: h.Kind, name: h.Name, title: h.Title, tag: h.Tag, use: h.Use, resume: h.Session, mode: h.Mode, extra: h.Tools,
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 	if _, err := a.Start(ctx); err != nil {
 		return abort(err)
 	}
-	m := &Teammate{s: s, parent: p, agent: a, setup: with, spawnRecord: h, done: make(chan struct{}), working: true}
+	m := &Teammate{s: s, parent: p, agent: a, setup: with, options: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.stop = stop
 	if h.Before != nil {
@@ -107,7 +107,7 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 		stop(nil)
 		return abort(err)
 	}
-	go m.live(run)
+	go m.run(run)
 	return m, nil
 }
 
@@ -119,7 +119,7 @@ func (s *Subagents) admit(name string, m *Teammate) error {
 	switch {
 	case s.closed:
 		return ErrClosed
-	case slices.ContainsFunc(s.teammates, func(o *Teammate) bool { return o.spawnRecord.Name == name }):
+	case slices.ContainsFunc(s.teammates, func(o *Teammate) bool { return o.options.Name == name }):
 		return fmt.Errorf("%s: %w", name, errNameTaken)
 	case m != nil:
 		s.teammates = append(s.teammates, m)
@@ -128,10 +128,10 @@ func (s *Subagents) admit(name string, m *Teammate) error {
 }
 
 // Name returns the name of the teammate.
-func (m *Teammate) Name() string { return m.spawnRecord.Name }
+func (m *Teammate) Name() string { return m.options.Name }
 
 // Kind returns the definition of the teammate.
-func (m *Teammate) Kind() Definition { return m.spawnRecord.Kind }
+func (m *Teammate) Kind() Definition { return m.options.Kind }
 
 // Session returns the id of the teammate's session.
 func (m *Teammate) Session() string { return m.agent.SessionID() }
@@ -157,13 +157,13 @@ func (m *Teammate) QueueNotificationOnce(ctx context.Context, id string, parts .
 	return m.agent.QueueNotificationOnce(ctx, id, parts...)
 }
 
-// live runs on the teammate's goroutine.
-func (m *Teammate) live(ctx context.Context) {
+// run runs on the teammate's goroutine.
+func (m *Teammate) run(ctx context.Context) {
 	defer close(m.done)
 	err := m.work(ctx)
 	m.finish(err)
-	if err != nil && m.spawnRecord.OnError != nil {
-		m.spawnRecord.OnError(m, err)
+	if err != nil && m.options.OnError != nil {
+		m.options.OnError(m, err)
 	}
 }
 
@@ -185,8 +185,8 @@ func (m *Teammate) work(ctx context.Context) error {
 		case m.pending():
 			continue
 		}
-		if m.spawnRecord.OnIdle != nil && (res != nil || first) {
-			if next := m.spawnRecord.OnIdle(ctx, m, res); next != "" && ctx.Err() == nil {
+		if m.options.OnIdle != nil && (res != nil || first) {
+			if next := m.options.OnIdle(ctx, m, res); next != "" && ctx.Err() == nil {
 				if err := m.agent.QueueNotification(ctx, transcript.Text{Text: next}); err != nil {
 					return err
 				}
@@ -232,7 +232,7 @@ func (m *Teammate) turn(ctx context.Context) (*event.Result, error) {
 		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		m.parent.pass(event.SubagentEvent{Use: m.spawnRecord.Use, Session: m.agent.SessionID(), Name: m.spawnRecord.Name, Event: e})
+		m.parent.queueSubagentEvent(event.SubagentEvent{Use: m.options.Use, Session: m.agent.SessionID(), Name: m.options.Name, Event: e})
 	}
 	return res, nil
 }
@@ -245,18 +245,18 @@ func (m *Teammate) pending() bool {
 
 // wait marks the teammate as idle until the queue grows. It returns false if the teammate must end.
 func (m *Teammate) wait(ctx context.Context, more <-chan struct{}) bool {
-	m.set(false)
+	m.setWorking(false)
 	m.s.notifyWaiters()
 	select {
 	case <-more:
-		m.set(true) // must be set before the turn takes all items from the queue
+		m.setWorking(true) // must be set before the turn takes all items from the queue
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (m *Teammate) set(working bool) {
+func (m *Teammate) setWorking(working bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.working = working
@@ -271,7 +271,7 @@ func (m *Teammate) finish(err error) {
 	}
 	m.s.mu.Unlock()
 	err = errors.Join(err, end(), m.setup.close(context.Background(), m.parent))
-	m.set(false)
+	m.setWorking(false)
 	m.mu.Lock()
 	m.err = err
 	m.mu.Unlock()
@@ -358,7 +358,7 @@ func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...t
 	if id == "" || strings.ContainsAny(id, "\n\r\x00") {
 		return false, fmt.Errorf("item id %q: %w", id, session.ErrInvalid)
 	}
-	if err := a.ready(ctx, parts); err != nil {
+	if err := a.openFor(ctx, parts); err != nil {
 		return false, err
 	}
 	e, first, err := a.once.begin(ctx, id, a.itemIDs)

@@ -11,28 +11,28 @@ import (
 // usageTotal is the usage of an agent and its sub-agents since the start of the turn or of [Agent.Work].
 // Sub-agents add to it from their own goroutines.
 type usageTotal struct {
-	mu      sync.Mutex
-	usage   transcript.Usage
-	cost    float64
-	closed  float64 // the part of cost that is recorded as the cost of turns
-	byModel map[string]event.ModelUsage
+	mu        sync.Mutex
+	usage     transcript.Usage
+	cost      float64
+	takenCost float64 // the part of cost that is recorded as the cost of turns
+	byModel   map[string]event.ModelUsage
 }
 
-// empty sets the totals to zero again. The cost since the last turn is still recorded with the next
+// reset sets the totals to zero again. The cost since the last turn is still recorded with the next
 // turn.
-func (t *usageTotal) empty() {
+func (t *usageTotal) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed -= t.cost
+	t.takenCost -= t.cost
 	t.usage, t.cost, t.byModel = transcript.Usage{}, 0, map[string]event.ModelUsage{}
 }
 
-// close returns the cost since the last call of close.
-func (t *usageTotal) close() float64 {
+// takeCost returns the cost since the last call of takeCost.
+func (t *usageTotal) takeCost() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	since := t.cost - t.closed
-	t.closed = t.cost
+	since := t.cost - t.takenCost
+	t.takenCost = t.cost
 	return since
 }
 
@@ -48,8 +48,8 @@ func (t *usageTotal) add(m string, u transcript.Usage, cost float64) {
 	t.byModel[m] = event.ModelUsage{Usage: mu.Usage.Add(u), CostUSD: mu.CostUSD + cost, Calls: mu.Calls + 1}
 }
 
-// count sets the usage in the result.
-func (t *usageTotal) count(r *event.Result) {
+// setUsage sets the usage in the result.
+func (t *usageTotal) setUsage(r *event.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Usage, r.CostUSD, r.ByModel = t.usage, t.cost, maps.Clone(t.byModel)

@@ -29,7 +29,7 @@ func TestNew(t *testing.T) {
 		Use: "u", Agent: "main", Tool: "Bash", Effect: policy.Ask, By: "rules", Reason: "rule Bash(git push:*) asks", Rule: rule,
 		Mode: policy.ModeAcceptEdits, AskReason: record.ReasonAsk,
 	}
-	got := approval.New([]policy.Request{r}, d, approval.QuestionOptions{
+	got := approval.New([]policy.Request{r}, d, approval.RequestOptions{
 		ID: "q", Cwd: "/w", Sandbox: "workspace only", At: start.Add(1500 * time.Microsecond).Local(), Timeout: 10 * time.Minute,
 	})
 	sum := sha256.Sum256([]byte(r.Digest() + "\n"))
@@ -57,20 +57,20 @@ func TestNew(t *testing.T) {
 func TestNewDefaults(t *testing.T) {
 	r := command("ls")
 	r.Agent = "child"
-	q := approval.New([]policy.Request{r}, policy.Decision{By: "mode plan"}, approval.QuestionOptions{})
+	q := approval.New([]policy.Request{r}, policy.Decision{By: "mode plan"}, approval.RequestOptions{})
 	if q.Reason != record.ReasonAsk || q.ReasonText != "mode plan asks" || q.Sandbox != "none" || q.Agent != "child" || q.Expires != nil {
 		t.Errorf("%+v", q)
 	}
-	if q := approval.New([]policy.Request{r}, policy.Decision{Agent: "b"}, approval.QuestionOptions{Agent: "a"}); q.Agent != "a" {
+	if q := approval.New([]policy.Request{r}, policy.Decision{Agent: "b"}, approval.RequestOptions{Agent: "a"}); q.Agent != "a" {
 		t.Errorf("agent %q", q.Agent)
 	}
-	q = approval.New([]policy.Request{r}, policy.Decision{AskReason: record.ReasonOverride}, approval.QuestionOptions{})
+	q = approval.New([]policy.Request{r}, policy.Decision{AskReason: record.ReasonOverride}, approval.RequestOptions{})
 	if q.Reason != record.ReasonOverride || q.Scopes != nil {
 		t.Errorf("an override applies once, got: %+v", q)
 	}
 	outside := command("ls -l")
 	outside.Unsandboxed = true
-	if q := approval.New([]policy.Request{outside}, policy.Decision{}, approval.QuestionOptions{}); !q.OnceOnly() || q.Scopes != nil {
+	if q := approval.New([]policy.Request{outside}, policy.Decision{}, approval.RequestOptions{}); !q.OnceOnly() || q.Scopes != nil {
 		t.Errorf("a call outside the sandbox applies once, got: %+v", q)
 	}
 	if r.Display != "" || q.Requests[0].Resource != "ls" {
@@ -94,7 +94,7 @@ func TestNewCutsShownText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Display: c.shown}
 			requests := []policy.Request{r}
-			q := approval.New(requests, asked("u", "Write"), approval.QuestionOptions{ID: "q"})
+			q := approval.New(requests, asked("u", "Write"), approval.RequestOptions{ID: "q"})
 			got := q.Requests[0].Display
 			if len(c.shown) <= approval.MaxShown {
 				if got != c.shown {
@@ -121,7 +121,7 @@ func TestNewQuestion(t *testing.T) {
 		requests []policy.Request
 		want     string
 	}{{[]policy.Request{ask}, ""}, {[]policy.Request{call}, "none"}, {[]policy.Request{ask, call}, "none"}, {nil, "none"}} {
-		if q := approval.New(c.requests, policy.Decision{}, approval.QuestionOptions{}); q.Sandbox != c.want {
+		if q := approval.New(c.requests, policy.Decision{}, approval.RequestOptions{}); q.Sandbox != c.want {
 			t.Errorf("%v: %q", c.requests, q.Sandbox)
 		}
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 func TestCheckErrors(t *testing.T) {
-	q := question("q", "npm run test")
+	q := newRequest("q", "npm run test")
 	override := q
 	override.Reason = record.ReasonOverride
-	outside := question("q", "npm run test")
+	outside := newRequest("q", "npm run test")
 	outside.Requests[0].Unsandboxed = true
-	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
-	words := approval.New([]policy.Request{{Tool: forms.AskTool, Resource: forms.AskTool, Person: true}}, asked("u", forms.AskTool), approval.QuestionOptions{ID: "q"})
-	plan := approval.New([]policy.Request{{Tool: forms.PlanTool, Resource: forms.PlanTool, Person: true}}, asked("u", forms.PlanTool), approval.QuestionOptions{ID: "q"})
+	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.RequestOptions{ID: "q"})
+	words := approval.New([]policy.Request{{Tool: forms.AskTool, Resource: forms.AskTool, Person: true}}, asked("u", forms.AskTool), approval.RequestOptions{ID: "q"})
+	plan := approval.New([]policy.Request{{Tool: forms.PlanTool, Resource: forms.PlanTool, Person: true}}, asked("u", forms.PlanTool), approval.RequestOptions{ID: "q"})
 	for name, c := range map[string]struct {
 		q    approval.Request
 		a    approval.Answer
@@ -70,13 +70,13 @@ func TestCheckErrors(t *testing.T) {
 }
 
 func TestCheckAccepts(t *testing.T) {
-	q := question("q", "npm run test")
+	q := newRequest("q", "npm run test")
 	override := q
 	override.Reason = record.ReasonOverride
-	write := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
-	grep := approval.New([]policy.Request{{Tool: "Grep", Operation: policy.OpRead, Resource: "/w"}}, asked("u", "Grep"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
-	several := approval.New([]policy.Request{command("a"), command("a b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
-	home := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/h/x/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: "/h"})
+	write := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a"}}, asked("u", "Write"), approval.RequestOptions{ID: "q", Cwd: "/w"})
+	grep := approval.New([]policy.Request{{Tool: "Grep", Operation: policy.OpRead, Resource: "/w"}}, asked("u", "Grep"), approval.RequestOptions{ID: "q", Cwd: "/w"})
+	several := approval.New([]policy.Request{command("a"), command("a b")}, asked("u", "Bash"), approval.RequestOptions{ID: "q"})
+	home := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/h/x/a"}}, asked("u", "Write"), approval.RequestOptions{ID: "q", Cwd: "/w", Home: "/h"})
 	for name, c := range map[string]struct {
 		q approval.Request
 		a approval.Answer
@@ -115,7 +115,7 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	q := question("q", "npm run test -- --watch")
+	q := newRequest("q", "npm run test -- --watch")
 	f.Fuzz(func(t *testing.T, text string) {
 		var a approval.Answer
 		if json.Unmarshal([]byte(text), &a) != nil {

@@ -108,7 +108,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 	asked := calls(sc.given + sc.when)
 	for _, id := range asked {
 		r := policy.Request{Tool: "danger", Resource: id, Input: original}
-		q := approval.New([]policy.Request{r}, policy.Decision{Use: id, Tool: "danger", By: "policies"}, approval.QuestionOptions{ID: "q-" + id, At: start})
+		q := approval.New([]policy.Request{r}, policy.Decision{Use: id, Tool: "danger", By: "policies"}, approval.RequestOptions{ID: "q-" + id, At: start})
 		must(l.Append(t.Context(), must(session.NewDraft(record.KindApprovalAsked, q))(t)))(t)
 	}
 	// A call has not started before its answer.
@@ -182,7 +182,7 @@ func wireRequestFields(t *testing.T, c corpus.Case, sc approvalCase) bool {
 		return false
 	}
 	r := policy.Request{Session: "run", Agent: m[3], Tool: m[4], Operation: policy.Operation(m[1]), Resource: m[2]}
-	q := approval.New([]policy.Request{r}, asked("u", m[4]), approval.QuestionOptions{ID: "perm-1", At: start})
+	q := approval.New([]policy.Request{r}, asked("u", m[4]), approval.RequestOptions{ID: "perm-1", At: start})
 	var expect struct{ Message map[string]string }
 	c.Decode(t, c.Expect(), &expect)
 	for field, have := range map[string]string{
@@ -203,7 +203,7 @@ func pending(t *testing.T) (*session.Sessions, *session.Log, approval.Request) {
 	t.Helper()
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
-	return s, l, put(t, l, question("P1", "ls"))
+	return s, l, put(t, l, newRequest("P1", "ls"))
 }
 
 func wireNonePending(t *testing.T, _ corpus.Case, sc approvalCase) bool {
@@ -284,7 +284,7 @@ func wireOtherClients(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		q := put(t, newLog(t, s, "s"), question("P1", "ls"))
+		q := put(t, newLog(t, s, "s"), newRequest("P1", "ls"))
 		received := make(chan approval.Answer)
 		go func() {
 			a, err := approval.Wait(context.Background(), s, "s", q)
@@ -312,7 +312,7 @@ func wireExpires(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	timeout := time.Duration(must(strconv.Atoi(m[1]))(t)) * unit
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		q := approval.New([]policy.Request{command("ls")}, asked("u", "Bash"), approval.QuestionOptions{ID: "P1", At: time.Now(), Timeout: timeout})
+		q := approval.New([]policy.Request{command("ls")}, asked("u", "Bash"), approval.RequestOptions{ID: "P1", At: time.Now(), Timeout: timeout})
 		q = put(t, newLog(t, s, "s"), q)
 		began := time.Now()
 		a := must(approval.Wait(t.Context(), s, "s", q))(t)
@@ -343,7 +343,7 @@ func wireOverrides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	d := judge(true)
 	d.Use, d.Tool = "u", "Write"
 	s, _ := newSessions()
-	q := put(t, newLog(t, s, "s"), approval.New([]policy.Request{denied}, d, approval.QuestionOptions{ID: "P1", At: start}))
+	q := put(t, newLog(t, s, "s"), approval.New([]policy.Request{denied}, d, approval.RequestOptions{ID: "P1", At: start}))
 	if q.Reason != record.ReasonOverride || len(q.Scopes) != 0 {
 		t.Errorf("%+v", q)
 	}
@@ -368,7 +368,7 @@ func wireCaps(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	}
 	size := must(strconv.Atoi(m[1]))(t) * map[string]int{"KB": 1 << 10, "MB": 1 << 20}[m[2]]
 	r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Display: strings.Repeat("x", size)}
-	q := approval.New([]policy.Request{r}, asked("u", "Write"), approval.QuestionOptions{ID: "P1"})
+	q := approval.New([]policy.Request{r}, asked("u", "Write"), approval.RequestOptions{ID: "P1"})
 	shown := q.Requests[0].Display
 	if len(shown) > approval.MaxShown+200 || !strings.Contains(shown, strconv.Itoa(size)) || !strings.Contains(shown, session.Digest(sha256.Sum256([]byte(r.Display))).String()) {
 		t.Errorf("%d bytes are shown, that end in %q", len(shown), shown[max(0, len(shown)-200):])
@@ -385,12 +385,12 @@ func restartCase(t *testing.T, _ corpus.Case) {
 	store := memory.New()
 	s := session.New(store, nil)
 	l := newLog(t, s, "s")
-	q := put(t, l, question("q", "npm run test"))
+	q := put(t, l, newRequest("q", "npm run test"))
 	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.AllowSession}))(t)
 	g := must(q.Grant(a))(t)
 	c := must(must(policy.New(config()))(t).Check(policy.Change{Grant: &g}))(t)
 	must(l.Append(t.Context(), must(session.NewDraft(record.KindPolicyChanged, c))(t)))(t)
-	settle(t, l, q)
+	finishUse(t, l, q)
 
 	s = session.New(store, nil) // in a new process
 	for _, ended := range []bool{false, true} {

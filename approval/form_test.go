@@ -33,7 +33,7 @@ func seatForm(t testing.TB, schema string) Request {
 		t.Fatal(err)
 	}
 	r := policy.Request{Tool: "mcp__asker__book", Resource: "answer asker", Input: in, Person: true, Form: true}
-	return New([]policy.Request{r}, policy.Decision{Tool: r.Tool}, QuestionOptions{ID: "q"})
+	return New([]policy.Request{r}, policy.Decision{Tool: r.Tool}, RequestOptions{ID: "q"})
 }
 
 func TestForm(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 )
 
 func TestGrant(t *testing.T) {
-	bash := question("q", "npm run test")
+	bash := newRequest("q", "npm run test")
 	write := approval.New(
 		[]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a*.txt", Cwd: "/w", Base: "absent"}},
-		asked("u", "Write"), approval.QuestionOptions{ID: "q"})
-	twice := approval.New([]policy.Request{command("ls"), command("ls")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
-	bare := approval.New(nil, asked("u", "Todo"), approval.QuestionOptions{ID: "q"})
+		asked("u", "Write"), approval.RequestOptions{ID: "q"})
+	twice := approval.New([]policy.Request{command("ls"), command("ls")}, asked("u", "Bash"), approval.RequestOptions{ID: "q"})
+	bare := approval.New(nil, asked("u", "Todo"), approval.RequestOptions{ID: "q"})
 	for name, c := range map[string]struct {
 		q    approval.Request
 		a    approval.Answer
@@ -61,7 +61,7 @@ func TestGrant(t *testing.T) {
 // A decision that applies once creates no grant.
 func TestNoGrantForSingleCall(t *testing.T) {
 	for _, d := range []approval.Decision{approval.Allow, approval.Deny, "", "maybe"} {
-		q := question("q", "ls")
+		q := newRequest("q", "ls")
 		g, err := q.Grant(approval.Answer{Decision: d})
 		wantErr(t, err, approval.ErrInvalid)
 		if d := cmp.Diff(policy.Grant{}, g); d != "" {
@@ -75,7 +75,7 @@ func TestGuardsApplyGrant(t *testing.T) {
 	for _, scope := range []string{"", "Bash(npm run test:*)"} {
 		n := 0
 		guards := must(policy.New(&policy.Config{NewID: func() string { n++; return "g" }, Folders: []string{"/w"}}))(t)
-		q := question("q", "npm run test")
+		q := newRequest("q", "npm run test")
 		if got := guards.Guard("Bash").Judge(t.Context(), q.Requests, nil); got.Effect != policy.Ask {
 			t.Fatalf("%+v", got)
 		}
@@ -94,7 +94,7 @@ func TestGuardsApplyGrant(t *testing.T) {
 }
 
 func TestSandboxGrantBound(t *testing.T) {
-	q := question("q", "npm run test")
+	q := newRequest("q", "npm run test")
 	q.Requests[0].Confined = true
 	for d, want := range map[approval.Decision]bool{approval.AllowSession: true, approval.DenySession: false} {
 		for _, scope := range []string{"", "Bash(npm run test:*)"} {
@@ -109,7 +109,7 @@ func TestSandboxGrantBound(t *testing.T) {
 // A scope must cover the whole request; otherwise it is invalid (A16).
 func TestScopeCoversRequest(t *testing.T) {
 	ask := func(tool string, home string, reqs ...policy.Request) approval.Request {
-		return approval.New(reqs, asked("u", tool), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: home})
+		return approval.New(reqs, asked("u", tool), approval.RequestOptions{ID: "q", Cwd: "/w", Home: home})
 	}
 	file := func(op policy.Operation, path string) policy.Request {
 		return policy.Request{Tool: "Write", Operation: op, Resource: path}
@@ -149,7 +149,7 @@ func TestScopeCoversRequest(t *testing.T) {
 // Offered scopes cover the request.
 func TestOfferedScopesAreUsable(t *testing.T) {
 	for _, line := range []string{"npm run test", "npm test > out.txt", "git push origin main", "cat a | sort", "touch a"} {
-		q := question("q", line)
+		q := newRequest("q", line)
 		for _, s := range q.Scopes {
 			if err := q.Check(approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}); err != nil {
 				t.Errorf("%s: %+v: %v", line, s, err)

@@ -30,7 +30,7 @@ type machine struct {
 
 func (m *machine) Ask(t *rapid.T) {
 	m.next++
-	q := question(fmt.Sprint("q", m.next), "npm run test")
+	q := newRequest(fmt.Sprint("q", m.next), "npm run test")
 	q.Use = fmt.Sprint("use", m.next)
 	q.AskedAt = m.clock.now
 	if rapid.Bool().Draw(t, "expires") {
@@ -139,7 +139,7 @@ func (m *machine) Check(t *rapid.T) {
 	}
 }
 
-func TestQuestionsMachine(t *testing.T) {
+func TestApprovalMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &clock{now: start}
 		s := session.New(memory.New(), &session.Options{Clock: c.Now, TTL: time.Hour})

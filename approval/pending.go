@@ -88,11 +88,11 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 	open, err := Pending(ctx, sessions, "")
 	var all []requestState
 	for _, q := range open {
-		all = append(all, requestState{question: q})
+		all = append(all, requestState{request: q})
 	}
 	if f, ok := choose(all, id); ok {
 		f, err := exact(ctx, sessions, f, id)
-		return f.question, f.answer, err
+		return f.request, f.answer, err
 	}
 	if err != nil {
 		return Request{}, nil, err
@@ -110,7 +110,7 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 		all = append(all, some...)
 	}
 	if f, ok := choose(all, id); ok {
-		return f.question, f.answer, nil
+		return f.request, f.answer, nil
 	}
 	what := "no approval request has the id " + id
 	if len(all) > 1 {
@@ -121,10 +121,10 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 
 // choose returns the request with this id, or else the only request whose id begins with it.
 func choose(all []requestState, id string) (requestState, bool) {
-	if i := slices.IndexFunc(all, func(f requestState) bool { return f.question.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(f requestState) bool { return f.request.ID == id }); i >= 0 {
 		return all[i], true
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(f requestState) bool { return !strings.HasPrefix(f.question.ID, id) })
+	fits := slices.DeleteFunc(slices.Clone(all), func(f requestState) bool { return !strings.HasPrefix(f.request.ID, id) })
 	if len(fits) != 1 {
 		return requestState{}, false
 	}
@@ -134,10 +134,10 @@ func choose(all []requestState, id string) (requestState, bool) {
 // exact returns the request whose id is exactly id, if the session of f has such a request.
 // Otherwise id is a prefix and exact returns f.
 func exact(ctx context.Context, sessions *session.Sessions, f requestState, id string) (requestState, error) {
-	if f.question.ID == id {
+	if f.request.ID == id {
 		return f, nil
 	}
-	m, err := sessions.Get(ctx, f.question.Session)
+	m, err := sessions.Get(ctx, f.request.Session)
 	if err != nil {
 		return requestState{}, err
 	}
@@ -171,7 +171,7 @@ func history(ctx context.Context, sessions *session.Sessions, m session.Meta, pr
 		if !strings.HasPrefix(q.ID, prefix) {
 			continue
 		}
-		f := requestState{question: q}
+		f := requestState{request: q}
 		if a, ok := answers[q.ID]; ok {
 			f.answer = &a
 		}

@@ -23,13 +23,13 @@ func TestPending(t *testing.T) {
 
 	a, b, tree := newLog(t, s, "a"), newLog(t, s, "b"), newLog(t, s, "wt-c")
 	ask := func(l *session.Log, id string, minutes int) approval.Request {
-		q := question(id, "npm run "+id)
+		q := newRequest(id, "npm run "+id)
 		q.AskedAt = start.Add(time.Duration(minutes) * time.Minute)
 		return put(t, l, q)
 	}
 	q1 := ask(a, "q1", 1)
 	must(approval.Resolve(t.Context(), s, "a", approval.Answer{RequestID: "q1", Decision: approval.Deny}))(t)
-	settle(t, a, q1)
+	finishUse(t, a, q1)
 	q4 := ask(a, "q4", 4)
 	q2 := ask(tree, "q2", 2)
 	ask(b, "q3", 3)
@@ -64,7 +64,7 @@ func TestPendingInOneSession(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
 	for _, id := range []string{"c", "a", "b"} { // with the same time, so that the order of the log decides
-		d := must(session.NewDraft(record.KindApprovalAsked, question(id, "ls")))(t)
+		d := must(session.NewDraft(record.KindApprovalAsked, newRequest(id, "ls")))(t)
 		must(l.Append(t.Context(), d))(t)
 	}
 	if got := ids(must(approval.Pending(t.Context(), s, ""))(t)); !slices.Equal(got, []string{"c", "a", "b"}) {
@@ -80,7 +80,7 @@ func TestPendingInOneSession(t *testing.T) {
 func TestPendingWithUnreadableLog(t *testing.T) {
 	s, _ := newSessions()
 	must(newLog(t, s, "bad").Append(t.Context(), session.Draft{Kind: record.KindApprovalAsked, Payload: []byte(`{"id":[]}`)}))(t)
-	put(t, newLog(t, s, "good"), question("q", "ls"))
+	put(t, newLog(t, s, "good"), newRequest("q", "ls"))
 	got, err := approval.Pending(t.Context(), s, "")
 	wantErr(t, err, session.ErrCorrupt)
 	if !slices.Equal(ids(got), []string{"q"}) {
@@ -97,12 +97,12 @@ func TestPendingWithUnreadableLog(t *testing.T) {
 func TestFind(t *testing.T) {
 	s, _ := newSessions()
 	a, b := newLog(t, s, "a"), newLog(t, s, "wt-b")
-	done := put(t, a, question("01AAA", "ls"))
+	done := put(t, a, newRequest("01AAA", "ls"))
 	answer := must(approval.Resolve(t.Context(), s, "a", approval.Answer{RequestID: "01AAA", Decision: approval.Deny, Actor: "ann"}))(t)
-	settle(t, a, done)
-	put(t, a, question("01ABB", "ls"))
-	put(t, b, question("01ABBC", "ls"))
-	put(t, b, question("02", "ls"))
+	finishUse(t, a, done)
+	put(t, a, newRequest("01ABB", "ls"))
+	put(t, b, newRequest("01ABBC", "ls"))
+	put(t, b, newRequest("02", "ls"))
 	for name, c := range map[string]struct {
 		id, want, session string
 		answered          bool

@@ -44,7 +44,7 @@ func TestConcurrentAnswers(t *testing.T) {
 			here, there := session.New(both[0], nil), session.New(both[1], nil)
 			l := newLog(t, here, "s")
 			for round := range 5 {
-				q := put(t, l, question(fmt.Sprint("q", round), "ls"))
+				q := put(t, l, newRequest(fmt.Sprint("q", round), "ls"))
 				winners := contest(t, here, there, l, q)
 				for _, w := range winners[1:] {
 					if d := cmp.Diff(winners[0], w); d != "" {
@@ -54,7 +54,7 @@ func TestConcurrentAnswers(t *testing.T) {
 				if got := answers(t, there, "s"); len(got) != round+1 || cmp.Diff(winners[0], got[round]) != "" {
 					t.Errorf("the record of %s is %+v", q.ID, got)
 				}
-				settle(t, l, q)
+				finishUse(t, l, q)
 			}
 			if r := must(there.Verify(t.Context(), "s"))(t); !r.OK() || r.Meta.OpenApprovals != 0 {
 				t.Errorf("%+v", r)
@@ -119,7 +119,7 @@ func TestRequestAfterProcessExit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			here, there := session.New(both[0], nil), session.New(both[1], nil)
 			l := newLog(t, here, "s")
-			q := put(t, l, question("q", "ls")) // then its process ends, with its lease
+			q := put(t, l, newRequest("q", "ls")) // then its process ends, with its lease
 			open := must(approval.Pending(t.Context(), there, ""))(t)
 			if d := cmp.Diff([]approval.Request{q}, open); d != "" {
 				t.Fatal(d)

@@ -45,13 +45,13 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if at.answer != nil {
 			return at.answer.settle(a)
 		}
-		if err := at.question.Check(a); err != nil {
+		if err := at.request.Check(a); err != nil {
 			return Answer{}, err
 		}
-		if err := a.inTime(at.question, sessions.Now()); err != nil {
+		if err := a.inTime(at.request, sessions.Now()); err != nil {
 			return Answer{}, err
 		}
-		a = a.Bind(at.question)
+		a = a.Bind(at.request)
 		d, err := session.NewDraft(record.KindApprovalResolved, a)
 		if err != nil {
 			return Answer{}, err
@@ -59,7 +59,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		d.ID = id
 		drafts := []session.Draft{d}
 		if a.Decision.Session() {
-			if d, err = grantDraft(sessions, m, at.question, a); err != nil {
+			if d, err = grantDraft(sessions, m, at.request, a); err != nil {
 				return Answer{}, err
 			}
 			drafts = append(drafts, d)
@@ -108,8 +108,8 @@ func (a *Answer) settle(later Answer) (Answer, error) {
 
 // requestState is the state of one approval request.
 type requestState struct {
-	question Request
-	answer   *Answer // nil while the request is open
+	request Request
+	answer  *Answer // nil while the request is open
 }
 
 // look finds an approval request in a session's own records, up to the head in m. It reads
@@ -135,7 +135,7 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 				return f, err
 			}
 			if q.ID == id {
-				f.question = q
+				f.request = q
 				return f, nil
 			}
 		}

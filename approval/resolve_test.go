@@ -19,12 +19,12 @@ import (
 func TestResolveErrors(t *testing.T) {
 	s, c := newSessions()
 	l := newLog(t, s, "s")
-	q := question("q1", "npm run test")
+	q := newRequest("q1", "npm run test")
 	expires := start.Add(time.Minute)
-	late := question("q2", "ls")
+	late := newRequest("q2", "ls")
 	late.Expires = &expires
 	put(t, l, q)
-	settle(t, l, q)
+	finishUse(t, l, q)
 	put(t, l, late)
 	must(s.Create(context.Background(), session.Opened{SessionID: "empty"}))(t).Close()
 	head := l.Head()
@@ -61,7 +61,7 @@ func TestResolveErrors(t *testing.T) {
 func TestResolveOnce(t *testing.T) {
 	s, c := newSessions()
 	l := newLog(t, s, "s")
-	put(t, l, question("q", "npm run test"))
+	put(t, l, newRequest("q", "npm run test"))
 	c.now = start.Add(90*time.Second + 1234*time.Microsecond)
 	first := approval.Answer{RequestID: "q", Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", Actor: "ann", Via: "cli"}
 	got := must(approval.Resolve(t.Context(), s, "s", first))(t)
@@ -105,7 +105,7 @@ func TestResolveOnce(t *testing.T) {
 func TestResolveChangesNoPolicy(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
-	put(t, l, question("q", "ls"))
+	put(t, l, newRequest("q", "ls"))
 	head := l.Head()
 	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow}))(t)
 	recs := must(l.Refresh(t.Context()))(t)
@@ -116,7 +116,7 @@ func TestResolveChangesNoPolicy(t *testing.T) {
 
 func TestResolveComparesInputs(t *testing.T) {
 	s, _ := newSessions()
-	put(t, newLog(t, s, "s"), question("q", "ls"))
+	put(t, newLog(t, s, "s"), newRequest("q", "ls"))
 	answer := func(input string) error {
 		a := approval.Answer{RequestID: "q", Decision: approval.Allow}
 		if input != "" {
@@ -139,7 +139,7 @@ func TestResolveComparesInputs(t *testing.T) {
 func TestResolveDeniesLate(t *testing.T) {
 	for _, d := range []approval.Decision{approval.Deny, approval.DenySession} {
 		s, c := newSessions()
-		q := question("q", "ls")
+		q := newRequest("q", "ls")
 		expires := start.Add(time.Minute)
 		q.Expires = &expires
 		put(t, newLog(t, s, "s"), q)
@@ -158,7 +158,7 @@ func TestResolveOverride(t *testing.T) {
 	s, _ := newSessions()
 	d := asked("u", "Bash")
 	d.AskReason = "policy-deny-override"
-	q := approval.New(question("q", "ls").Requests, d, approval.QuestionOptions{ID: "q", At: start})
+	q := approval.New(newRequest("q", "ls").Requests, d, approval.RequestOptions{ID: "q", At: start})
 	put(t, newLog(t, s, "s"), q)
 	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.AllowSession})
 	wantErr(t, err, approval.ErrInvalid)
@@ -192,7 +192,7 @@ func TestResolveRetries(t *testing.T) {
 	store := &contendedStore{Store: memory.New(), others: 5}
 	s := session.New(store, nil)
 	l := newLog(t, s, "s")
-	put(t, l, question("q", "ls"))
+	put(t, l, newRequest("q", "ls"))
 	store.append = func() {
 		if err := s.Rename(t.Context(), "s", fmt.Sprint("title ", store.others)); err != nil {
 			t.Fatal(err)
@@ -207,7 +207,7 @@ func TestResolveRetries(t *testing.T) {
 func TestResolveLosesRace(t *testing.T) {
 	store := &contendedStore{Store: memory.New(), others: 1}
 	s := session.New(store, nil)
-	put(t, newLog(t, s, "s"), question("q", "ls"))
+	put(t, newLog(t, s, "s"), newRequest("q", "ls"))
 	store.append = func() {
 		must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}))(t)
 	}
@@ -220,7 +220,7 @@ func TestResolveLosesRace(t *testing.T) {
 func TestResolveContext(t *testing.T) {
 	store := &contendedStore{Store: memory.New(), others: 1 << 30}
 	s := session.New(store, nil)
-	put(t, newLog(t, s, "s"), question("q", "ls"))
+	put(t, newLog(t, s, "s"), newRequest("q", "ls"))
 	ctx, cancel := context.WithCancel(t.Context())
 	store.append = func() {
 		if store.others < 1<<30-3 {
@@ -241,7 +241,7 @@ func TestResolveContext(t *testing.T) {
 func TestResolveUnknownAppend(t *testing.T) {
 	store := &contendedStore{Store: memory.New()}
 	s := session.New(store, nil)
-	put(t, newLog(t, s, "s"), question("q", "ls"))
+	put(t, newLog(t, s, "s"), newRequest("q", "ls"))
 	a := approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}
 	store.fail = errors.New("the connection broke")
 	_, _ = approval.Resolve(t.Context(), s, "s", a)
@@ -256,7 +256,7 @@ func TestResolveOfDamagedRecords(t *testing.T) {
 	for _, kind := range []session.Kind{record.KindApprovalAsked, record.KindApprovalResolved} {
 		s, _ := newSessions()
 		l := newLog(t, s, "s")
-		put(t, l, question("q", "ls"))
+		put(t, l, newRequest("q", "ls"))
 		must(l.Append(t.Context(), session.Draft{Kind: kind, Payload: []byte(`{"id":7}`)}))(t)
 		_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow})
 		wantErr(t, err, session.ErrCorrupt)
@@ -274,7 +274,7 @@ func TestResolveOfDamagedRecords(t *testing.T) {
 func TestResolveInFork(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
-	put(t, l, question("q", "ls"))
+	put(t, l, newRequest("q", "ls"))
 	id := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork"}))(t)
 	_, err := approval.Resolve(t.Context(), s, id, approval.Answer{RequestID: "q", Decision: approval.Allow})
 	wantErr(t, err, approval.ErrNoRequest)

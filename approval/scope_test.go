@@ -15,7 +15,7 @@ func rulesOf(tool string, requests ...policy.Request) (rules, texts []string) {
 	for i := range requests {
 		requests[i].Tool = tool
 	}
-	q := approval.New(requests, asked("u", tool), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: "/home/u"})
+	q := approval.New(requests, asked("u", tool), approval.RequestOptions{ID: "q", Cwd: "/w", Home: "/home/u"})
 	for _, s := range q.Scopes {
 		if texts = append(texts, s.Text); s.Rule != "" {
 			rules = append(rules, s.Rule)
@@ -171,7 +171,7 @@ func TestScopesOfPaths(t *testing.T) {
 	// A folder above the session's folder is never offered.
 	q := approval.New(
 		[]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/srv/x"}}, asked("u", "Write"),
-		approval.QuestionOptions{Cwd: "/srv/team/project"})
+		approval.RequestOptions{Cwd: "/srv/team/project"})
 	if len(q.Scopes) != 1 {
 		t.Errorf("%+v", q.Scopes)
 	}
@@ -216,7 +216,7 @@ func TestRules(t *testing.T) {
 		"true\nfalse":      "",
 		"make a && make b": "Bash(make a && make b)",
 	} {
-		q := question("q", line)
+		q := newRequest("q", line)
 		var rules []string
 		for _, s := range q.Rules() {
 			rules = append(rules, s.Rule)
@@ -228,7 +228,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	once := question("q", "npm run test")
+	once := newRequest("q", "npm run test")
 	once.Requests[0].Unsandboxed = true
 	if rules := once.Rules(); rules != nil {
 		t.Errorf("%+v", rules)
@@ -268,7 +268,7 @@ func FuzzScopes(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		q := question("q", line)
+		q := newRequest("q", line)
 		if len(q.Scopes) == 0 || q.Scopes[0].Rule != "" {
 			t.Fatalf("%q has no exact scope: %+v", line, q.Scopes)
 		}

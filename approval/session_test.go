@@ -63,9 +63,9 @@ func asked(use, tool string) policy.Decision {
 	}
 }
 
-// question returns an approval request for a command.
-func question(id, line string) approval.Request {
-	return approval.New([]policy.Request{command(line)}, asked("use-"+id, "Bash"), approval.QuestionOptions{ID: id, Cwd: "/w", Home: "/home/u", At: start})
+// newRequest returns an approval request for a command.
+func newRequest(id, line string) approval.Request {
+	return approval.New([]policy.Request{command(line)}, asked("use-"+id, "Bash"), approval.RequestOptions{ID: id, Cwd: "/w", Home: "/home/u", At: start})
 }
 
 // put appends a request to a log, with its tool use.
@@ -81,8 +81,8 @@ func put(t testing.TB, l *session.Log, q approval.Request) approval.Request {
 	return q
 }
 
-// settle appends the result of a request's tool use, as the agent does.
-func settle(t testing.TB, l *session.Log, q approval.Request) {
+// finishUse appends the result of a request's tool use, as the agent does.
+func finishUse(t testing.TB, l *session.Log, q approval.Request) {
 	t.Helper()
 	it := transcript.ToolResult{UseID: q.Use}.Item()
 	it.ID = "result-" + q.ID

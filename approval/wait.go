@@ -28,7 +28,7 @@ const (
 //
 // Wait returns the error of ctx, ErrNoRequest, or an error of the store.
 func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Request) (Answer, error) {
-	w := waiter{sessions: sessions, session: sessionID, question: q.ID}
+	w := waiter{sessions: sessions, session: sessionID, requestID: q.ID}
 	well := time.Now()
 	for pause := retryPause; ; {
 		a, err := w.read(ctx)
@@ -75,8 +75,8 @@ func (w *waiter) watch(ctx context.Context) error {
 
 // waiter is the state of a [Wait].
 type waiter struct {
-	sessions          *session.Sessions
-	session, question string
+	sessions           *session.Sessions
+	session, requestID string
 
 	found requestState
 	known bool  // whether found is the state of the request as of seen
@@ -89,16 +89,16 @@ func (w *waiter) read(ctx context.Context) (*Answer, error) {
 	switch {
 	case err != nil:
 	case !w.known:
-		w.found, err = look(ctx, w.sessions, m, w.question)
+		w.found, err = look(ctx, w.sessions, m, w.requestID)
 	case m.Head != w.seen:
-		w.found.answer, err = answerSince(ctx, w.sessions, m, w.seen, w.question)
+		w.found.answer, err = answerSince(ctx, w.sessions, m, w.seen, w.requestID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	w.known, w.seen = true, m.Head
 	if left := w.remaining(); w.found.answer == nil && left != nil && *left <= 0 {
-		a, err := timeout(ctx, w.sessions, w.session, w.found.question)
+		a, err := timeout(ctx, w.sessions, w.session, w.found.request)
 		if err != nil {
 			return nil, err
 		}
@@ -109,10 +109,10 @@ func (w *waiter) read(ctx context.Context) (*Answer, error) {
 
 // remaining is the time until the request expires; nil means that the request never expires.
 func (w *waiter) remaining() *time.Duration {
-	if w.found.question.Expires == nil {
+	if w.found.request.Expires == nil {
 		return nil
 	}
-	left := w.found.question.Expires.Sub(w.sessions.Now())
+	left := w.found.request.Expires.Sub(w.sessions.Now())
 	return &left
 }
 

@@ -32,7 +32,7 @@ func TestWait(t *testing.T) {
 		store := &counted{Store: memory.New()}
 		s := session.New(store, nil)
 		l := newLog(t, s, "s")
-		q := put(t, l, question("q", "ls"))
+		q := put(t, l, newRequest("q", "ls"))
 		go func() {
 			time.Sleep(10*time.Second + time.Millisecond)
 			if err := s.Rename(context.Background(), "s", "something else happens"); err != nil {
@@ -66,7 +66,7 @@ func TestWait(t *testing.T) {
 func TestWaitExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		q := question("q", "ls")
+		q := newRequest("q", "ls")
 		expires := time.Now().Add(5 * time.Minute).UTC()
 		q.Expires = &expires
 		q = put(t, newLog(t, s, "s"), q)
@@ -87,7 +87,7 @@ func TestWaitExpiry(t *testing.T) {
 func TestConcurrentWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		q := question("q", "ls")
+		q := newRequest("q", "ls")
 		expires := time.Now().Add(time.Minute).UTC()
 		q.Expires = &expires
 		q = put(t, newLog(t, s, "s"), q)
@@ -116,7 +116,7 @@ func TestConcurrentWaits(t *testing.T) {
 func TestWaitAnswerBeforeExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		q := question("q", "ls")
+		q := newRequest("q", "ls")
 		expires := time.Now().Add(time.Minute).UTC()
 		q.Expires = &expires
 		q = put(t, newLog(t, s, "s"), q)
@@ -136,7 +136,7 @@ func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		l := newLog(t, s, "s")
-		q := put(t, l, question("q", "ls"))
+		q := put(t, l, newRequest("q", "ls"))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err := approval.Wait(ctx, s, "s", q)
@@ -175,7 +175,7 @@ func TestWaitWakesInAnyStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		s := session.New(plainStore{store, store}, nil)
-		q := put(t, newLog(t, s, "s"), question("q", "ls"))
+		q := put(t, newLog(t, s, "s"), newRequest("q", "ls"))
 		go func() {
 			time.Sleep(10*time.Second + time.Millisecond)
 			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {

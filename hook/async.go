@@ -35,7 +35,7 @@ func (f *fireState) startAsync(ctx context.Context, e *entry) {
 			}
 			g.mergeOutcome(e, res)
 		}
-		f.r.storeAsync(g.late())
+		f.r.storeAsync(g.lateOutcome())
 	})
 }
 
@@ -77,13 +77,13 @@ func (f *fireState) await(ctx context.Context, e *entry, res result) {
 	g := f.asyncState()
 	f.r.startAsync(ctx, func(ctx context.Context) {
 		g.mergeOutcome(e, g.record(ctx, res))
-		f.r.storeAsync(g.late())
+		f.r.storeAsync(g.lateOutcome())
 	})
 }
 
 // asyncState returns the state for one asynchronous hook, which is already selected.
 func (f *fireState) asyncState() *fireState {
-	return &fireState{r: f.r, in: f.in, out: Outcome{Event: f.in.Event}, skipped: f.info().Timeout, chosen: true}
+	return &fireState{r: f.r, in: f.in, out: Outcome{Event: f.in.Event}, remaining: f.info().Timeout, chosen: true}
 }
 
 // record waits for the result of a detached command. The command is stopped when ctx ends.
@@ -108,21 +108,21 @@ func (f *fireState) record(ctx context.Context, res result) result {
 	return answer
 }
 
-// late reduces an outcome to the parts that still apply after the event: the texts for the user and
-// for the model. Decisions are too late.
-func (f *fireState) late() Outcome {
+// lateOutcome reduces an outcome to the parts that still apply after the event: the texts for the
+// user and for the model. Decisions are too late.
+func (f *fireState) lateOutcome() Outcome {
 	o := &f.out
 	for _, n := range o.Notifications {
 		o.Notices = append(o.Notices, Text{Text: strings.Trim(n.Title+": "+n.Body, ": ")})
 	}
-	if void := o.decided(); len(void) > 0 {
+	if void := o.decisionNames(); len(void) > 0 {
 		o.Notices = append(o.Notices, Text{Hook: o.Ran.Hooks[0].Name, Text: "async hook result ignored: " + list(void)})
 	}
 	return Outcome{Event: o.Event, Ran: o.Ran, Context: o.Context, Notices: o.Notices, session: f.in.SessionID}
 }
 
-// decided returns the names of those parts of an outcome that are not texts.
-func (o *Outcome) decided() []string {
+// decisionNames returns the names of those parts of an outcome that are not texts.
+func (o *Outcome) decisionNames() []string {
 	var names []string
 	for _, d := range []struct {
 		is   bool

@@ -28,15 +28,15 @@ const (
 
 // job is one command to run.
 type job struct {
-	path string
-	args []string // including the program's name
-	env  []string
-	dir  string
-	in   []byte
-	out  outputCapture
-	errs outputCapture
-	box  *sandbox.Sandbox // nil if the command runs only in a process group
-	held bool             // true if box confines the command; false if box only keeps its processes together
+	path     string
+	args     []string // including the program's name
+	env      []string
+	dir      string
+	in       []byte
+	out      outputCapture
+	errs     outputCapture
+	box      *sandbox.Sandbox // nil if the command runs only in a process group
+	confined bool             // true if box confines the command; false if box only keeps its processes together
 }
 
 // exitState is the exit state of a command.
@@ -71,7 +71,7 @@ func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (RunRe
 			return RunResult{Notice: join(notices)}, j.notStarted(err, &end)
 		}
 		r := outputParser{d: d, e: in.Event, j: j, end: &end, notices: notices}
-		return r.answer()
+		return r.parse()
 	}
 	select {
 	case err := <-done:
@@ -114,7 +114,7 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 	if info, err := os.Stat(j.dir); err != nil || !info.IsDir() {
 		return nil, nil, fmt.Errorf("its working folder %q does not exist", j.dir)
 	}
-	if err := c.choose(j, d.Sandbox); err != nil {
+	if err := c.chooseSandbox(j, d.Sandbox); err != nil {
 		return nil, nil, err
 	}
 	if j.in, err = in.wire(dialectOf(d)); err != nil {
@@ -137,8 +137,8 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 	return j, notices, nil
 }
 
-// choose selects the sandbox of a command. a is the value of [Definition].Sandbox.
-func (c *Commands) choose(j *job, a string) error {
+// chooseSandbox selects the sandbox of a command. a is the value of [Definition].Sandbox.
+func (c *Commands) chooseSandbox(j *job, a string) error {
 	switch a {
 	case sandboxRead, "":
 		j.box = c.opt.Read
@@ -150,20 +150,20 @@ func (c *Commands) choose(j *job, a string) error {
 	}
 	switch {
 	case j.box != nil:
-		j.held = true
+		j.confined = true
 		return nil
 	case a != sandboxOff && !c.opt.NoSandbox:
 		return errors.New("the hook needs the sandbox, which is not available; hint: run holdfast doctor, or set \"sandbox\": \"off\" for this hook")
 	}
 	var err error
-	j.box, err = c.together()
+	j.box, err = c.openUnconfined()
 	return err
 }
 
 // run runs the command. It returns when the command and everything that it started have ended.
 func (j *job) run(ctx context.Context) (exitState, error) {
 	if j.box == nil {
-		return j.group(ctx)
+		return j.runInGroup(ctx)
 	}
 	cmd := j.box.Command(ctx, j.path)
 	cmd.Args, cmd.Env, cmd.Dir = j.args, j.env, j.dir
@@ -172,19 +172,19 @@ func (j *job) run(ctx context.Context) (exitState, error) {
 	cmd.WaitDelay = grace
 	err := cmd.Run()
 	end := exitState{}
-	if j.held {
+	if j.confined {
 		end.report = cmd.Report()
 	}
 	state := cmd.State()
 	if state == nil {
 		return end, err
 	}
-	end.settle(state.Status)
+	end.setStatus(state.Status)
 	return end, nil
 }
 
-// settle records how the main process ended.
-func (e *exitState) settle(status syscall.WaitStatus) {
+// setStatus records how the main process ended.
+func (e *exitState) setStatus(status syscall.WaitStatus) {
 	e.exit = status.ExitStatus()
 	if status.Signaled() {
 		e.signal = status.Signal()

@@ -18,8 +18,8 @@ type outputParser struct {
 	notices []string
 }
 
-// answer interprets the output by the rules of the hook's dialect.
-func (r *outputParser) answer() (RunResult, error) {
+// parse interprets the output by the rules of the hook's dialect.
+func (r *outputParser) parse() (RunResult, error) {
 	text := r.j.out.answered()
 	r.cutOff()
 	say := r.claude
@@ -27,7 +27,7 @@ func (r *outputParser) answer() (RunResult, error) {
 		say = r.seed
 	}
 	o, err := say(text)
-	r.refused(err == nil && (r.end.exit == 0 || o != nil))
+	r.noticeRefusals(err == nil && (r.end.exit == 0 || o != nil))
 	exit := r.end.exit
 	a := RunResult{Output: o, Exit: &exit}
 	if err != nil {
@@ -57,9 +57,9 @@ func (r *outputParser) cutOff() {
 	}
 }
 
-// refused reports the actions that the sandbox refused. If the hook produced a result, the report
-// omits system calls, because many programs try a call and continue without it.
-func (r *outputParser) refused(answered bool) {
+// noticeRefusals reports the actions that the sandbox refused. If the hook produced a result, the
+// report omits system calls, because many programs try a call and continue without it.
+func (r *outputParser) noticeRefusals(answered bool) {
 	if r.end.report == nil {
 		return
 	}
@@ -85,12 +85,12 @@ func (r *outputParser) refused(answered bool) {
 	}
 	r.notices = append(r.notices, text)
 	if wider {
-		r.note("hint: %s", r.embeddedJSON())
+		r.note("hint: %s", r.accessAdvice())
 	}
 }
 
-// embeddedJSON returns the advice to use a setting that gives the hook more access.
-func (r *outputParser) embeddedJSON() string {
+// accessAdvice returns the advice to use a setting that gives the hook more access.
+func (r *outputParser) accessAdvice() string {
 	if r.d.Sandbox == sandboxWrite {
 		return `set "sandbox": "off" for this hook to run it without a sandbox`
 	}
@@ -104,9 +104,9 @@ func (r *outputParser) seed(text []byte) (*Output, error) {
 		return nil, r.failure()
 	case len(text) == 0:
 		return nil, nil
-	case wholeObject(text):
+	case isObject(text):
 		return r.decode(text)
-	case r.partialJSON(text):
+	case r.isPartialJSON(text):
 		return nil, r.tooLong()
 	}
 	if out := r.trailingDeny(text); out != nil {
@@ -119,7 +119,7 @@ func (r *outputParser) seed(text []byte) (*Output, error) {
 func (r *outputParser) claude(text []byte) (*Output, error) {
 	var out *Output
 	var err error
-	object := wholeObject(text)
+	object := isObject(text)
 	if object {
 		out, err = r.decode(text)
 	}
@@ -128,7 +128,7 @@ func (r *outputParser) claude(text []byte) (*Output, error) {
 		return r.exit2(out, err), nil
 	case object:
 		return out, err
-	case r.partialJSON(text):
+	case r.isPartialJSON(text):
 		return nil, r.tooLong()
 	case r.end.exit != 0:
 		return r.otherExit()
@@ -164,7 +164,7 @@ func (r *outputParser) plain(text []byte) (*Output, error) {
 func (r *outputParser) trailingDeny(text []byte) *Output {
 	info, _ := r.e.info()
 	at := bytes.Index(text, []byte("\n{"))
-	if !info.Guards || at < 0 || !wholeObject(text[at+1:]) {
+	if !info.Guards || at < 0 || !isObject(text[at+1:]) {
 		return nil
 	}
 	out, _, err := decodeOutput(dialectOf(r.d), r.e, text[at+1:])
@@ -267,13 +267,13 @@ func firstLines(text string) string {
 	return text
 }
 
-// wholeObject reports whether a text is one JSON object.
-func wholeObject(text []byte) bool {
+// isObject reports whether a text is one JSON object.
+func isObject(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && json.Valid(text)
 }
 
-// partialJSON reports whether a text is the beginning of a JSON object that was cut off.
-func (r *outputParser) partialJSON(text []byte) bool {
+// isPartialJSON reports whether a text is the beginning of a JSON object that was cut off.
+func (r *outputParser) isPartialJSON(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && r.j.out.dropped > 0
 }
 

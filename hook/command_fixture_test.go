@@ -31,7 +31,7 @@ func newFixture(t testing.TB, change func(*CommandsOptions)) *fixture {
 	f := &fixture{dir: t.TempDir(), temp: t.TempDir()}
 	o := &CommandsOptions{
 		Project: f.dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
-		Read: box(t, f.dir, f.temp, f.temp), Write: box(t, f.dir, f.temp),
+		Read: openSandbox(t, f.dir, f.temp, f.temp), Write: openSandbox(t, f.dir, f.temp),
 	}
 	if change != nil {
 		change(o)
@@ -48,8 +48,8 @@ func newFixture(t testing.TB, change func(*CommandsOptions)) *fixture {
 	return f
 }
 
-// box is a sandbox around a project; write names what may be written instead of it.
-func box(t testing.TB, dir, temp string, write ...string) *sandbox.Sandbox {
+// openSandbox is a sandbox around a project; write names what may be written instead of it.
+func openSandbox(t testing.TB, dir, temp string, write ...string) *sandbox.Sandbox {
 	t.Helper()
 	c, err := sandbox.NewChecker(&sandbox.Settings{AllowedWritePaths: write}, &sandbox.Options{Trusted: true})
 	if err != nil {
@@ -88,23 +88,23 @@ func (f *fixture) do(t testing.TB, d Definition, in Input) (RunResult, error) {
 	return f.Run(ctx, &d, &in)
 }
 
-// accesses are the three ways to run a command, with the one that remains where the
+// eachSandbox are the three ways to run a command, with the one that remains where the
 // kernel has no pid namespace.
-func accesses(t *testing.T, test func(t *testing.T, f *fixture, a string)) {
+func eachSandbox(t *testing.T, test func(t *testing.T, f *fixture, a string)) {
 	for _, a := range []string{sandboxRead, sandboxWrite, sandboxOff} {
 		t.Run(string(a), func(t *testing.T) { test(t, newFixture(t, nil), a) })
 	}
 }
 
-// group makes a runner that has only process groups.
-func group(t testing.TB) *fixture {
+// newGroupFixture makes a runner that has only process groups.
+func newGroupFixture(t testing.TB) *fixture {
 	f := newFixture(t, nil)
 	f.opened = true
 	return f
 }
 
-// left lists processes that have a variable in their environment.
-func left(t testing.TB, variable string) []string {
+// processesWith lists processes that have a variable in their environment.
+func processesWith(t testing.TB, variable string) []string {
 	t.Helper()
 	var out []string
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -121,13 +121,13 @@ func left(t testing.TB, variable string) []string {
 	return out
 }
 
-// gone waits until no process has the variable any more: the kernel takes a moment to
+// waitGone waits until no process has the variable any more: the kernel takes a moment to
 // take a namespace down.
-func gone(t testing.TB, variable string) {
+func waitGone(t testing.TB, variable string) {
 	t.Helper()
 	var list []string
 	waitFor(t, func() bool {
-		list = left(t, variable)
+		list = processesWith(t, variable)
 		return len(list) == 0
 	})
 }

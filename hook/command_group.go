@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
 )
 
-// group runs the command in its own process group, without a namespace. When the main process ends,
-// the rest of the group is killed.
-func (j *job) group(ctx context.Context) (exitState, error) {
+// runInGroup runs the command in its own process group, without a namespace. When the main process
+// ends, the rest of the group is killed.
+func (j *job) runInGroup(ctx context.Context) (exitState, error) {
 	path, err := exec.LookPath(j.path)
 	if err != nil {
 		return exitState{}, err
@@ -58,9 +58,9 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	end := exitState{}
 	state, err := waitGroup(ctx, cmd)
 	if status, ok := state.Sys().(syscall.WaitStatus); ok {
-		end.settle(status)
+		end.setStatus(status)
 	}
-	settle(&copies, func() { closeAll(parentEnds) })
+	waitOutput(&copies, func() { closeAll(parentEnds) })
 	return end, err
 }
 
@@ -98,9 +98,9 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
 	return cmd.ProcessState, err
 }
 
-// settle waits for the output of a command whose group has ended. It waits at most grace/2, because
-// processes that left the group may still hold the pipes open.
-func settle(copies *sync.WaitGroup, giveUp func()) {
+// waitOutput waits for the output of a command whose group has ended. It waits at most grace/2,
+// because processes that left the group may still hold the pipes open.
+func waitOutput(copies *sync.WaitGroup, giveUp func()) {
 	timer := time.AfterFunc(grace/2, giveUp)
 	copies.Wait()
 	if timer.Stop() {

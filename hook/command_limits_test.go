@@ -35,7 +35,7 @@ var hard = []struct {
 }
 
 func TestMisbehavingCommands(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a string) {
+	eachSandbox(t, func(t *testing.T, f *fixture, a string) {
 		for i, tt := range hard {
 			t.Run(tt.name, func(t *testing.T) {
 				runHard(t, f, a, fmt.Sprintf("%s%d", a, i), tt.script, tt.input, tt.timeout, tt.fails, tt.notice)
@@ -47,7 +47,7 @@ func TestMisbehavingCommands(t *testing.T) {
 // Where there is no pid namespace, what stays in the group ends all the same, and
 // what has left it is not waited for.
 func TestMisbehavingCommandsInGroup(t *testing.T) {
-	f := group(t)
+	f := newGroupFixture(t)
 	for i, tt := range hard {
 		if strings.Contains(tt.script, "setsid") {
 			continue
@@ -61,7 +61,7 @@ func TestMisbehavingCommandsInGroup(t *testing.T) {
 		if _, err := f.do(t, Definition{Event: Notification, Sandbox: sandboxOff, Command: script}, Input{}); err != nil {
 			t.Fatal(err)
 		}
-		away := left(t, "MARK=away")
+		away := processesWith(t, "MARK=away")
 		if len(away) == 0 {
 			t.Error("it has ended")
 		}
@@ -71,7 +71,7 @@ func TestMisbehavingCommandsInGroup(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		gone(t, "MARK=away")
+		waitGone(t, "MARK=away")
 	})
 }
 
@@ -93,11 +93,11 @@ func runHard(t *testing.T, f *fixture, a string, mark, script string, input int,
 	if !strings.Contains(answer.Notice, notice) {
 		t.Errorf("the notice is %q, want %q in it", answer.Notice, notice)
 	}
-	gone(t, "MARK="+mark)
+	waitGone(t, "MARK="+mark)
 }
 
 func TestCancelledCommand(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a string) {
+	eachSandbox(t, func(t *testing.T, f *fixture, a string) {
 		ctx, cancel := context.WithCancel(context.Background())
 		timer := time.AfterFunc(100*time.Millisecond, cancel)
 		defer timer.Stop()
@@ -106,7 +106,7 @@ func TestCancelledCommand(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || time.Since(began) > patience {
 			t.Errorf("%v, after %s", err, time.Since(began))
 		}
-		gone(t, "MARK=cancelled")
+		waitGone(t, "MARK=cancelled")
 		if _, err := f.Run(ctx, &Definition{Event: Stop, Sandbox: a, Command: "true"}, &Input{Event: Stop, CWD: f.dir}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a run that has ended starts a command: %v", err)
 		}

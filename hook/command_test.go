@@ -65,7 +65,7 @@ func TestWithoutSandboxes(t *testing.T) {
 }
 
 func TestDetachedCommand(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a string) {
+	eachSandbox(t, func(t *testing.T, f *fixture, a string) {
 		mark := "MARK=detached" + string(a)
 		d := Definition{Event: PostToolUse, Sandbox: a, Command: `export ` + mark + `; echo '{"async":true,"asyncTimeout":20000}'; read -r < go; echo '{"systemMessage":"late"}'`}
 		pipe := filepath.Join(f.dir, "go")
@@ -88,7 +88,7 @@ func TestDetachedCommand(t *testing.T) {
 		if _, more := <-got.Async; more {
 			t.Error("it answers twice")
 		}
-		gone(t, mark)
+		waitGone(t, mark)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestDetachedCommandTimeout(t *testing.T) {
 	if late := <-got.Async; late.Err == nil || time.Since(began) > patience {
 		t.Errorf("when the runner ends: %v after %s", late.Err, time.Since(began))
 	}
-	gone(t, "MARK=ended")
+	waitGone(t, "MARK=ended")
 }
 
 // One that ends at once is answered for at once, or late.

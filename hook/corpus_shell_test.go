@@ -20,10 +20,10 @@ func checkShell(t *testing.T, c corpus.Case) {
 	settings, input, expect := fieldsOf(t, c.Settings()), fieldsOf(t, c.Input()), fieldsOf(t, c.Expect())
 	switch {
 	case expect.has("effective_ms"):
-		isTimeout(t, settings["timeout_ms"], expect["effective_ms"])
+		checkTimeout(t, settings["timeout_ms"], expect["effective_ms"])
 		return
 	case !settings.has("command") && !settings.has("stdout") && !settings.has("env") && !settings.has("cwd"):
-		isWritten(t, input, expect)
+		checkInputFields(t, input, expect)
 		return
 	}
 	f := newFixture(t, func(o *CommandsOptions) {
@@ -53,7 +53,7 @@ func checkShell(t *testing.T, c corpus.Case) {
 	for key, want := range expect {
 		switch key {
 		case "orphans":
-			gone(t, "HOOK_SESSION_ID="+in.SessionID)
+			waitGone(t, "HOOK_SESSION_ID="+in.SessionID)
 		case "elapsed_ms_max":
 			if ms := float64(took.Milliseconds()); ms > want.(float64) {
 				t.Errorf("it took %v ms, want at most %v", ms, want)
@@ -85,7 +85,7 @@ func checkShell(t *testing.T, c corpus.Case) {
 			if a.Output == nil {
 				t.Fatalf("it says nothing: %v", err)
 			}
-			if d := gocmp.Diff(want, seedFields(t, a.Output)[key]); d != "" {
+			if d := gocmp.Diff(want, sdkFields(t, a.Output)[key]); d != "" {
 				t.Errorf("%s: %s", key, d)
 			}
 		}
@@ -121,8 +121,8 @@ func shellLine(t *testing.T, settings, expect fields) string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// seedFields are the fields of an output, by their names in seed 000's JSON.
-func seedFields(t *testing.T, o *Output) fields {
+// sdkFields are the fields of an output, by their names in the Open Agent SDK's JSON.
+func sdkFields(t *testing.T, o *Output) fields {
 	f := fields{
 		"message": o.Message, "block": o.Block, "reason": o.Reason, "systemMessage": o.SystemMessage,
 		"additionalContext": o.Context, "permissionDecision": o.Permission, "decision": o.Decision,

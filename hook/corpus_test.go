@@ -67,19 +67,19 @@ func checkRegistry(t *testing.T, c corpus.Case) {
 	settings, input, expect := fieldsOf(t, c.Settings()), fieldsOf(t, c.Input()), fieldsOf(t, c.Expect())
 	switch {
 	case expect.has("fired"):
-		isHeard(t, input.event(t))
+		checkHeard(t, input.event(t))
 	case input.has("has"), input.has("config"), settings.has("config"):
 		checkConfig(t, c, settings, input)
 	case input.has("level"):
-		isLevel(t, input["level"], c.Expect())
+		checkLevel(t, input["level"], c.Expect())
 	case expect.has("timeout_ms"):
-		isTimeout(t, settings["hooks"].([]any)[0].(map[string]any)["timeout_ms"], expect["timeout_ms"])
+		checkTimeout(t, settings["hooks"].([]any)[0].(map[string]any)["timeout_ms"], expect["timeout_ms"])
 	case expect.has("effect"):
-		hasEffect(t, settings)
+		checkEffect(t, settings)
 	case expect.has("set"):
-		areSet(t, input.event(t), expect.texts("set"))
+		checkFieldsSet(t, input.event(t), expect.texts("set"))
 	case expect.has("sessionId"), expect.has("permissionMode"):
-		isWritten(t, settings, expect)
+		checkInputFields(t, settings, expect)
 	case expect.has("crash"):
 		registerWhileFiring(t, input)
 	case expect.has("events"):
@@ -89,9 +89,9 @@ func checkRegistry(t *testing.T, c corpus.Case) {
 	}
 }
 
-// isHeard fires an event and wants a function, registered by the name in seed 000,
+// checkHeard fires an event and wants a function, registered by the Open Agent SDK's name,
 // to be told.
-func isHeard(t *testing.T, e Event) {
+func checkHeard(t *testing.T, e Event) {
 	info, _ := e.info()
 	heard := false
 	r := New(nil)
@@ -166,7 +166,7 @@ func (fixedRunner) Run(_ context.Context, d *Definition, _ *Input) (RunResult, e
 	return RunResult{Output: &Output{Message: d.Command}}, nil
 }
 
-func isLevel(t *testing.T, level any, want json.RawMessage) {
+func checkLevel(t *testing.T, level any, want json.RawMessage) {
 	r := New(nil)
 	said, _, err := decodeOutput(dialectSeed, PreToolUse, []byte(toJSON(t, fields{"notification": fields{"title": "t", "body": "b", "level": level}})))
 	if err != nil {
@@ -185,8 +185,8 @@ func isLevel(t *testing.T, level any, want json.RawMessage) {
 	}
 }
 
-// isTimeout wants the effective time of a hook, in settings and of a function.
-func isTimeout(t *testing.T, given, want any) {
+// checkTimeout wants the effective time of a hook, in settings and of a function.
+func checkTimeout(t *testing.T, given, want any) {
 	t.Helper()
 	list, err := (&SettingsBlock{JSON: json.RawMessage(toJSON(t, fields{"preToolUse": []fields{{"command": "x", "timeout": given}}}))}).Decode()
 	if err != nil {
@@ -226,7 +226,7 @@ var fieldEffects = map[string]struct {
 	"updatedMCPToolOutput":     {`{"updatedMCPToolOutput":"x"}`, func(o Outcome) bool { return string(o.ToolOutput) == `"x"` }},
 }
 
-func hasEffect(t *testing.T, settings fields) {
+func checkEffect(t *testing.T, settings fields) {
 	hooks, _ := settings["hooks"].([]any)
 	said, _ := hooks[0].(map[string]any)["output"].(string)
 	name, _, _ := strings.Cut(said, "{")
@@ -251,8 +251,8 @@ func hasEffect(t *testing.T, settings fields) {
 	}
 }
 
-// areSet wants the fields to be in the JSON of an event.
-func areSet(t *testing.T, e Event, want []string) {
+// checkFieldsSet wants the fields to be in the JSON of an event.
+func checkFieldsSet(t *testing.T, e Event, want []string) {
 	got := wireMap(t, full(e), dialectSeed)
 	for _, key := range want {
 		if _, ok := got[key]; !ok {
@@ -261,8 +261,8 @@ func areSet(t *testing.T, e Event, want []string) {
 	}
 }
 
-// isWritten puts fields into an input, and wants to find them in its JSON.
-func isWritten(t *testing.T, given, want fields) {
+// checkInputFields puts fields into an input, and wants to find them in its JSON.
+func checkInputFields(t *testing.T, given, want fields) {
 	t.Helper()
 	e := given.event(t)
 	in, err := parseInput(e, []byte(toJSON(t, given)))

@@ -83,13 +83,13 @@ func (d *blockDecoder) event(m *jsontree.Member) {
 	}
 }
 
-// wrong records an error.
-func (d *blockDecoder) wrong(field string, at int, hint, format string, args ...any) {
+// report records an error.
+func (d *blockDecoder) report(field string, at int, hint, format string, args ...any) {
 	d.errs = append(d.errs, &Error{Field: field, Offset: at, What: fmt.Sprintf(format, args...), Advice: hint})
 }
 
 func (d *blockDecoder) expected(field string, n *jsontree.Node, want, hint string) {
-	d.wrong(field, n.At, hint, "want %s, not %s", want, n.Show())
+	d.report(field, n.At, hint, "want %s, not %s", want, n.Show())
 }
 
 func (d *blockDecoder) list(field string, n *jsontree.Node) ([]jsontree.Node, bool) {
@@ -100,12 +100,12 @@ func (d *blockDecoder) list(field string, n *jsontree.Node) ([]jsontree.Node, bo
 	return nil, false
 }
 
-// reader decodes one field of an object.
-type reader func(path string, n *jsontree.Node)
+// nodeDecoder decodes one field of an object.
+type nodeDecoder func(path string, n *jsontree.Node)
 
 // object decodes the fields of an object; null is treated like a missing field. It returns false if
 // the object is invalid.
-func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]reader) bool {
+func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]nodeDecoder) bool {
 	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", "")
 		return false
@@ -117,7 +117,7 @@ func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]re
 		read, ok := known[m.Key]
 		switch {
 		case !ok:
-			d.wrong(sub, m.At, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the fields are"), "unknown field")
+			d.report(sub, m.At, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the fields are"), "unknown field")
 		case m.Value.Kind != jsontree.Null:
 			read(sub, &m.Value)
 		}
@@ -125,31 +125,31 @@ func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]re
 	return len(d.errs) == before
 }
 
-func (d *blockDecoder) text(into *string) reader {
+func (d *blockDecoder) text(into *string) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		switch {
 		case n.Kind != jsontree.Text:
 			d.expected(path, n, "a string", "")
 		case strings.ContainsRune(n.Text, 0):
-			d.wrong(path, n.At, "remove it", "it contains a NUL character")
+			d.report(path, n.At, "remove it", "it contains a NUL character")
 		default:
 			*into = n.Text
 		}
 	}
 }
 
-// needed decodes a string that must not be empty.
-func (d *blockDecoder) needed(into *string) reader {
+// requiredText decodes a string that must not be empty.
+func (d *blockDecoder) requiredText(into *string) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		d.text(into)(path, n)
 		if n.Kind == jsontree.Text && strings.TrimSpace(n.Text) == "" {
-			d.wrong(path, n.At, "", "it is empty")
+			d.report(path, n.At, "", "it is empty")
 		}
 	}
 }
 
 // word decodes a string from a fixed set.
-func word[T ~string](d *blockDecoder, into *T, words ...T) reader {
+func word[T ~string](d *blockDecoder, into *T, words ...T) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind == jsontree.Text && slices.Contains(words, T(n.Text)) {
 			*into = T(n.Text)
@@ -159,11 +159,11 @@ func word[T ~string](d *blockDecoder, into *T, words ...T) reader {
 		for _, w := range words {
 			list = append(list, fmt.Sprintf("%q", string(w)))
 		}
-		d.wrong(path, n.At, "write "+strings.Join(list, " or "), "unknown value %s", n.Show())
+		d.report(path, n.At, "write "+strings.Join(list, " or "), "unknown value %s", n.Show())
 	}
 }
 
-func (d *blockDecoder) flag(into *bool) reader {
+func (d *blockDecoder) flag(into *bool) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind != jsontree.Bool {
 			d.expected(path, n, "true or false", "")
@@ -173,7 +173,7 @@ func (d *blockDecoder) flag(into *bool) reader {
 	}
 }
 
-func (d *blockDecoder) texts(into *[]string, check func(string) (what, hint string)) reader {
+func (d *blockDecoder) texts(into *[]string, check func(string) (what, hint string)) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		items, ok := d.list(path, n)
 		if !ok {
@@ -185,7 +185,7 @@ func (d *blockDecoder) texts(into *[]string, check func(string) (what, hint stri
 			var s string
 			d.text(&s)(sub, &items[i])
 			if what, hint := check(s); what != "" && items[i].Kind == jsontree.Text {
-				d.wrong(sub, items[i].At, hint, "%s", what)
+				d.report(sub, items[i].At, hint, "%s", what)
 			}
 			*into = append(*into, s)
 		}
@@ -206,15 +206,15 @@ func (d *blockDecoder) add(path string, n *jsontree.Node, def Definition) {
 	def.Origin, def.Dir = d.origin(n.At), d.o.Dir
 	if def.If != "" {
 		if _, err := compileIf(def.If, def.Dir, policy.RuleOptions{Home: "/", Cwd: cmp.Or(def.Dir, "/")}); err != nil {
-			d.place(err, path+".if", n.Field("if").At)
+			d.addErrorAt(err, path+".if", n.Field("if").At)
 			return
 		}
 	}
 	d.found = append(d.found, def)
 }
 
-// place records an error with its position in the block.
-func (d *blockDecoder) place(err error, path string, at int) {
+// addErrorAt records an error with its position in the block.
+func (d *blockDecoder) addErrorAt(err error, path string, at int) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Field, e.Offset = path, at
 	}

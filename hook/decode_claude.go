@@ -18,7 +18,7 @@ const maxTimeout = 24 * time.Hour
 func (d *blockDecoder) group(path string, event Event, n *jsontree.Node) {
 	var matcher string
 	var handlers *jsontree.Node
-	known := map[string]reader{
+	known := map[string]nodeDecoder{
 		"matcher": d.text(&matcher),
 		"hooks":   func(_ string, n *jsontree.Node) { handlers = n },
 	}
@@ -28,18 +28,18 @@ func (d *blockDecoder) group(path string, event Event, n *jsontree.Node) {
 		if info.Seed != "" {
 			hint += ", or " + info.Seed + " for the flat form"
 		}
-		d.wrong(path, n.At, hint, `want a list of "hooks", not a command`)
+		d.report(path, n.At, hint, `want a list of "hooks", not a command`)
 		return
 	}
 	ok := d.object(path, n, known)
 	if handlers == nil {
 		if ok {
-			d.wrong(path, n.At, `write {"hooks": [{"type": "command", "command": ...}]}`, `"hooks" is missing`)
+			d.report(path, n.At, `write {"hooks": [{"type": "command", "command": ...}]}`, `"hooks" is missing`)
 		}
 		return
 	}
 	if _, err := compileMatcher(dialectClaude, event, matcher); err != nil {
-		d.place(err, path+".matcher", n.Field("matcher").At)
+		d.addErrorAt(err, path+".matcher", n.Field("matcher").At)
 		ok = false
 	}
 	list, is := d.list(path+".hooks", handlers)
@@ -73,34 +73,34 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 	why, absent := absentTypes[kind.Text]
 	switch {
 	case kind == n:
-		d.wrong(path, n.At, `write "type": "command"`, `"type" is missing`)
+		d.report(path, n.At, `write "type": "command"`, `"type" is missing`)
 		return def, false
 	case absent && kind.Kind == jsontree.Text:
-		d.wrong(path+".type", kind.At, `use a "command" hook, or remove the hook`, "hooks of type %q are not supported: %s", kind.Text, why)
+		d.report(path+".type", kind.At, `use a "command" hook, or remove the hook`, "hooks of type %q are not supported: %s", kind.Text, why)
 		return def, false
 	case kind.Kind != jsontree.Text || kind.Text != typeCommand && kind.Text != typeHTTP:
-		d.wrong(path+".type", kind.At, `write "command" or "http"`, "unknown type %s", kind.Show())
+		d.report(path+".type", kind.At, `write "command" or "http"`, "unknown type %s", kind.Show())
 		return def, false
 	}
 	var shell, rewake string
-	common := map[string]reader{
+	common := map[string]nodeDecoder{
 		"type":           func(string, *jsontree.Node) {},
-		"if":             d.needed(&def.If),
+		"if":             d.requiredText(&def.If),
 		"timeout":        d.seconds(&def.Timeout),
 		"statusMessage":  d.text(&def.Status),
 		"once":           d.flag(&def.Once),
 		"onFailure":      word(d, &def.OnFailure, failBlock, failContinue),
 		"allowedEnvVars": d.texts(&def.Env, checkVariable),
 	}
-	command := map[string]reader{
-		"command":     d.needed(&def.Command),
+	command := map[string]nodeDecoder{
+		"command":     d.requiredText(&def.Command),
 		"args":        d.texts(&def.Args, func(string) (string, string) { return "", "" }),
 		"shell":       d.shell(&shell),
 		"async":       d.flag(&def.Async),
 		"asyncRewake": d.rewake(&rewake),
 		"sandbox":     word(d, &def.Sandbox, sandboxRead, sandboxWrite, sandboxOff),
 	}
-	http := map[string]reader{
+	http := map[string]nodeDecoder{
 		"url":     d.url(&def.URL),
 		"headers": d.headers(&def.Headers),
 	}
@@ -112,12 +112,12 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 	maps.Copy(known, specific)
 	for name := range other {
 		known[name] = func(path string, n *jsontree.Node) {
-			d.wrong(path, n.At, "remove it", "it has no effect on hooks of type %q", kind.Text)
+			d.report(path, n.At, "remove it", "it has no effect on hooks of type %q", kind.Text)
 		}
 	}
 	ok := d.object(path, n, known)
 	if m := n.Field(must); m == n || m.Kind == jsontree.Null {
-		d.wrong(path, n.At, "", "%q is missing", must)
+		d.report(path, n.At, "", "%q is missing", must)
 		return def, false
 	}
 	return def, d.fits(path, n, &def) && ok
@@ -128,23 +128,23 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 func (d *blockDecoder) fits(path string, n *jsontree.Node, def *Definition) bool {
 	before := len(d.errs)
 	if def.URL != "" && (def.Event == SessionStart || def.Event == Setup) {
-		d.wrong(path+".type", n.Field("type").At, `write a "command"`, "%s supports only command hooks", def.Event)
+		d.report(path+".type", n.Field("type").At, `write a "command"`, "%s supports only command hooks", def.Event)
 	}
 	if def.If != "" && !isToolEvent(def.Event) {
-		d.wrong(path+".if", n.Field("if").At, `remove "if"`, "%s is not a tool event, so the hook would never run", def.Event)
+		d.report(path+".if", n.Field("if").At, `remove "if"`, "%s is not a tool event, so the hook would never run", def.Event)
 	}
 	if def.OnFailure != "" {
 		switch {
 		case def.Async:
-			d.wrong(path+".onFailure", n.Field("onFailure").At, "remove one of them", `onFailure has no effect on an async hook`)
+			d.report(path+".onFailure", n.Field("onFailure").At, "remove one of them", `onFailure has no effect on an async hook`)
 		case slices.Contains([]Event{Stop, SubagentStop, TaskCompleted, TeammateIdle}, def.Event):
-			d.wrong(path+".onFailure", n.Field("onFailure").At, "remove it", "it has no effect on %s", def.Event)
+			d.report(path+".onFailure", n.Field("onFailure").At, "remove it", "it has no effect on %s", def.Event)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(def.Headers)) {
 		for v := range headerVariables(def.Headers[name]) {
 			if !slices.Contains(def.Env, v) {
-				d.wrong(path+".headers."+name, n.Field("headers").Field(name).At, `add it to "allowedEnvVars"`, "$%s would be empty", v)
+				d.report(path+".headers."+name, n.Field("headers").Field(name).At, `add it to "allowedEnvVars"`, "$%s would be empty", v)
 			}
 		}
 	}
@@ -156,38 +156,38 @@ func isToolEvent(e Event) bool {
 	return info.Matches == "tool_name"
 }
 
-func (d *blockDecoder) seconds(into *time.Duration) reader {
+func (d *blockDecoder) seconds(into *time.Duration) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		s, err := strconv.ParseFloat(n.Text, 64)
 		switch {
 		case n.Kind != jsontree.Number:
 			d.expected(path, n, "a number of seconds", "")
 		case err != nil || s > maxTimeout.Seconds():
-			d.wrong(path, n.At, "write a number of seconds, at most 86400", "%s is too long", n.Text)
+			d.report(path, n.At, "write a number of seconds, at most 86400", "%s is too long", n.Text)
 		case s < 1e-3:
-			d.wrong(path, n.At, "write a number of seconds, at least 0.001", "%s is too short", n.Text)
+			d.report(path, n.At, "write a number of seconds, at least 0.001", "%s is too short", n.Text)
 		default:
 			*into = time.Duration(s * float64(time.Second)).Round(time.Microsecond)
 		}
 	}
 }
 
-func (d *blockDecoder) shell(into *string) reader {
+func (d *blockDecoder) shell(into *string) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind == jsontree.Text && n.Text == "powershell" {
-			d.wrong(path, n.At, `write it for bash, or start powershell with "args"`, "the powershell shell is not supported")
+			d.report(path, n.At, `write it for bash, or start powershell with "args"`, "the powershell shell is not supported")
 			return
 		}
 		word(d, into, "bash")(path, n)
 	}
 }
 
-func (d *blockDecoder) rewake(into *string) reader {
+func (d *blockDecoder) rewake(into *string) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		var on bool
 		if d.flag(&on)(path, n); on {
 			*into = n.Text
-			d.wrong(path, n.At, `write "async": true; its result is read with the next turn`, "a hook cannot wake an agent that has stopped")
+			d.report(path, n.At, `write "async": true; its result is read with the next turn`, "a hook cannot wake an agent that has stopped")
 		}
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-func (d *blockDecoder) url(into *string) reader {
+func (d *blockDecoder) url(into *string) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
-		d.needed(into)(path, n)
+		d.requiredText(into)(path, n)
 		if n.Kind != jsontree.Text || strings.TrimSpace(n.Text) == "" {
 			return
 		}
 		u, err := url.Parse(n.Text)
 		switch {
 		case err != nil || u.Hostname() == "":
-			d.wrong(path, n.At, `write "http://127.0.0.1:8080/hook"`, "invalid URL %s", n.Show())
+			d.report(path, n.At, `write "http://127.0.0.1:8080/hook"`, "invalid URL %s", n.Show())
 		case u.Scheme != "http" && u.Scheme != "https":
-			d.wrong(path, n.At, "write http or https", "unsupported URL scheme %s", u.Scheme)
+			d.report(path, n.At, "write http or https", "unsupported URL scheme %s", u.Scheme)
 		case u.User != nil:
-			d.wrong(path, n.At, `put it in "headers", as a variable`, "the URL contains a user name or password")
+			d.report(path, n.At, `put it in "headers", as a variable`, "the URL contains a user name or password")
 		}
 	}
 }
@@ -33,7 +33,7 @@ var headerName = lazyregexp.Must("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 // ownHeaders are headers that settings cannot set.
 var ownHeaders = lazyregexp.Must(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
 
-func (d *blockDecoder) headers(into *map[string]string) reader {
+func (d *blockDecoder) headers(into *map[string]string) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind != jsontree.Object {
 			d.expected(path, n, "an object", `write {"X-Name": "value"}`)
@@ -47,11 +47,11 @@ func (d *blockDecoder) headers(into *map[string]string) reader {
 			d.text(&value)(sub, &m.Value)
 			switch {
 			case !headerName().MatchString(m.Key):
-				d.wrong(sub, m.At, "", "invalid header name %q", m.Key)
+				d.report(sub, m.At, "", "invalid header name %q", m.Key)
 			case ownHeaders().MatchString(m.Key):
-				d.wrong(sub, m.At, "remove it", "Holdfast sets this header")
+				d.report(sub, m.At, "remove it", "Holdfast sets this header")
 			case strings.ContainsAny(value, "\r\n"):
-				d.wrong(sub, m.Value.At, "write it on one line", "it contains a line break")
+				d.report(sub, m.Value.At, "write it on one line", "it contains a line break")
 			}
 			(*into)[m.Key] = value
 		}

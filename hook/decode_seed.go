@@ -13,11 +13,11 @@ import (
 func (d *blockDecoder) seed(path string, event Event, n *jsontree.Node) {
 	def := Definition{Event: event, Dialect: dialectSeed}
 	if n.Kind == jsontree.Object && n.Field("hooks") != n {
-		d.wrong(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `want a command, not a group with "hooks"`)
+		d.report(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `want a command, not a group with "hooks"`)
 		return
 	}
-	ok := d.object(path, n, map[string]reader{
-		"command":        d.needed(&def.Command),
+	ok := d.object(path, n, map[string]nodeDecoder{
+		"command":        d.requiredText(&def.Command),
 		"matcher":        d.text(&def.Matcher),
 		"timeout":        d.milliseconds(&def.Timeout),
 		"onFailure":      word(d, &def.OnFailure, failBlock, failContinue),
@@ -28,27 +28,27 @@ func (d *blockDecoder) seed(path string, event Event, n *jsontree.Node) {
 		return
 	}
 	if def.Command == "" {
-		d.wrong(path, n.At, `write {"command": ...}`, `"command" is missing: the hook would do nothing`)
+		d.report(path, n.At, `write {"command": ...}`, `"command" is missing: the hook would do nothing`)
 		return
 	}
 	if _, err := compileMatcher(dialectSeed, event, def.Matcher); err != nil {
-		d.place(err, path+".matcher", n.Field("matcher").At)
+		d.addErrorAt(err, path+".matcher", n.Field("matcher").At)
 		return
 	}
 	d.add(path, n, def)
 }
 
 // milliseconds decodes a time; 0 and negative values become 1 ms.
-func (d *blockDecoder) milliseconds(into *time.Duration) reader {
+func (d *blockDecoder) milliseconds(into *time.Duration) nodeDecoder {
 	return func(path string, n *jsontree.Node) {
 		ms, err := strconv.ParseFloat(n.Text, 64)
 		switch {
 		case n.Kind != jsontree.Number:
 			d.expected(path, n, "a number of milliseconds", "")
 		case err != nil || ms > float64(maxTimeout.Milliseconds()):
-			d.wrong(path, n.At, "write a number of milliseconds, at most 86400000", "%s is too long", n.Text)
+			d.report(path, n.At, "write a number of milliseconds, at most 86400000", "%s is too long", n.Text)
 		case ms != math.Trunc(ms):
-			d.wrong(path, n.At, "write a whole number of milliseconds", "%s is not a whole number", n.Text)
+			d.report(path, n.At, "write a whole number of milliseconds", "%s is not a whole number", n.Text)
 		default:
 			*into = time.Duration(max(ms, 1)) * time.Millisecond
 		}

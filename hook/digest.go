@@ -64,7 +64,7 @@ func (d *Definition) ComputeDigest(project string) error {
 		s.Sandbox = sandboxRead
 	}
 	var err error
-	if s.Files, err = digestFiles(d.named(project), project); err != nil {
+	if s.Files, err = digestFiles(d.fileWords(project), project); err != nil {
 		return &Error{Field: d.Command, What: err.Error(), Advice: "make the file readable, or remove it from the hook's command"}
 	}
 	text, err := json.Marshal(s)
@@ -87,11 +87,11 @@ func digestFiles(words []string, project string) ([]digestFile, error) {
 	if project == "" {
 		words = nil
 	}
-	for step := 0; len(words) > 0 && step <= maxLoading; step++ {
+	for step := 0; len(words) > 0 && step <= maxReferenceDepth; step++ {
 		var next []string
 		for _, word := range words {
 			name, ok := relPath(word, filepath.Clean(project), root)
-			if _, done := files[name]; !ok || done || len(files) >= maxDigestBytes {
+			if _, done := files[name]; !ok || done || len(files) >= maxDigestFiles {
 				continue
 			}
 			file := filepath.Join(root, filepath.FromSlash(name))
@@ -105,7 +105,7 @@ func digestFiles(words []string, project string) ([]digestFile, error) {
 			if files[name], err = fileDigest(file); err != nil {
 				return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
 			}
-			next = append(next, found(root, name)...)
+			next = append(next, candidateFiles(root, name)...)
 		}
 		words = next
 	}
@@ -147,10 +147,10 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// named lists the words of the command that may be file names: the words found by parsing the line,
-// and every other word except the files that the line only writes to. If a word is listed
+// fileWords lists the words of the command that may be file names: the words found by parsing the
+// line, and every other word except the files that the line only writes to. If a word is listed
 // unnecessarily, the only effect is that trust is requested more often.
-func (d *Definition) named(project string) []string {
+func (d *Definition) fileWords(project string) []string {
 	if d.Command == "" {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (d *Definition) named(project string) []string {
 		words = append(words, pieces(words[i])...)
 	}
 	if d.Args == nil {
-		out := outputs(d.Command)
+		out := writtenFiles(d.Command)
 		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(out, path.Base(w)) })
 	}
 	return append(words, implied(words, project)...)
@@ -181,9 +181,9 @@ func (d *Definition) named(project string) []string {
 // redirected is the pattern for the target of a redirection.
 var redirected = lazyregexp.Must(`(?:>>?\|?|\btee[ \t]+-a)[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s;&|<>()]+)`)
 
-// outputs lists the base names of files that a line only writes to. The digest does not cover them:
-// a hook that appends to a log file is still the same hook afterwards.
-func outputs(line string) []string {
+// writtenFiles lists the base names of files that a line only writes to. The digest does not cover
+// them: a hook that appends to a log file is still the same hook afterwards.
+func writtenFiles(line string) []string {
 	var names []string
 	for _, m := range redirected().FindAllStringSubmatch(line, -1) {
 		if name := path.Base(strings.Trim(m[1], `"'`)); strings.Count(line, name) == 1 {

@@ -14,9 +14,9 @@ import (
 // Limits for following references from file to file. Files beyond these limits are not covered by
 // the digest.
 const (
-	maxScript      = 64 << 10 // bytes of a script that are read
-	maxDigestBytes = 200      // files per hook
-	maxLoading     = 5        // depth of references
+	maxScript         = 64 << 10 // bytes of a script that are read
+	maxDigestFiles    = 200      // files per hook
+	maxReferenceDepth = 5        // depth of references
 )
 
 // Patterns for places where programs and scripts name other files that they run.
@@ -25,8 +25,8 @@ var (
 	ranBefore = lazyregexp.Must(`(?m)(?:^|[\s;&|({"'` + "`" + `/])(?:source|\.|bash|sh|zsh|dash|python[0-9.]*|node|ruby|perl|php|bun|tsx|run)[ \t]+(?:-\S+[ \t]+)*`)
 	// shellBefore matches what precedes a shell command.
 	shellBefore = lazyregexp.Must(`(?m)(?:^|[;&|({!` + "`" + `]|\b(?:then|do|else|if|while|elif|exec)[ \t])[ \t]*`)
-	// folder is the pattern for a folder expression at the start of a word.
-	folder = lazyregexp.Must(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}\n]*\}|\((?:[^()\n]|\([^()\n]*\))*\))`)
+	// folderExpr is the pattern for a folder expression at the start of a word.
+	folderExpr = lazyregexp.Must(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}\n]*\}|\((?:[^()\n]|\([^()\n]*\))*\))`)
 	// quotedModule matches an import of a module in JavaScript, Ruby and similar languages.
 	quotedModule = lazyregexp.Must(`\b(?:require|require_relative|load|import|from)\b\s*\(?\s*["']([^"'\n]+)["']`)
 	// pythonModule matches Python imports.
@@ -64,7 +64,7 @@ const maxWord = 500
 func shellWord(text string) string {
 	text, _, _ = strings.Cut(text[:min(len(text), maxWord)], "\n")
 	text = strings.NewReplacer(`"`, "", "'", "").Replace(text)
-	for at := folder().FindStringIndex(text); at != nil; at = folder().FindStringIndex(text) {
+	for at := folderExpr().FindStringIndex(text); at != nil; at = folderExpr().FindStringIndex(text) {
 		text = strings.TrimLeft(text[at[1]:], "/")
 	}
 	if end := strings.IndexAny(text, " \t;&|()<>`"); end >= 0 {
@@ -133,10 +133,10 @@ func implied(words []string, project string) []string {
 	return files
 }
 
-// found lists possible names, relative to the project, of the files that a script in the project
-// runs. A name in the script may be relative to the script's folder or to the project, so found
-// returns both.
-func found(root, name string) []string {
+// candidateFiles lists possible names, relative to the project, of the files that a script in the
+// project runs. A name in the script may be relative to the script's folder or to the project, so
+// candidateFiles returns both.
+func candidateFiles(root, name string) []string {
 	f, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
 	if err != nil {
 		return nil

@@ -31,7 +31,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func sealOf(t *testing.T, d Definition, dir string) string {
+func computeDigest(t *testing.T, d Definition, dir string) string {
 	t.Helper()
 	if err := d.ComputeDigest(dir); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func sealOf(t *testing.T, d Definition, dir string) string {
 
 // Whatever way a command names a script, a change of the script is a change of
 // the hook.
-func TestSealCoversTheScripts(t *testing.T) {
+func TestDigestCoversScripts(t *testing.T) {
 	const script = ".claude/hooks/check.sh"
 	dir := project(t, script, "my hooks/a b.sh", "other.txt")
 	abs := filepath.Join(dir, script)
@@ -79,17 +79,17 @@ func TestSealCoversTheScripts(t *testing.T) {
 	} {
 		d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: c.command, Args: c.args}
 		write(t, filepath.Join(dir, c.file), "v1")
-		before := sealOf(t, d, dir)
+		before := computeDigest(t, d, dir)
 		write(t, filepath.Join(dir, "other.txt"), time.Now().String())
-		if sealOf(t, d, dir) != before {
+		if computeDigest(t, d, dir) != before {
 			t.Errorf("%s %q: a file that it does not name changes it", c.command, c.args)
 		}
 		write(t, filepath.Join(dir, c.file), "v2")
-		if sealOf(t, d, dir) == before {
+		if computeDigest(t, d, dir) == before {
 			t.Errorf("%s %q: the script changed, the digest did not", c.command, c.args)
 		}
 		write(t, filepath.Join(dir, c.file), "v1")
-		if sealOf(t, d, dir) != before {
+		if computeDigest(t, d, dir) != before {
 			t.Errorf("%s %q: the digest is not that of the text", c.command, c.args)
 		}
 	}
@@ -103,23 +103,23 @@ func TestDigestOfText(t *testing.T) {
 	if err := os.Symlink(one, link); err != nil {
 		testneed.Need(t, "no links: %v", err)
 	}
-	want := sealOf(t, d, one)
+	want := computeDigest(t, d, one)
 	if len(want) != len("sha256:")+64 {
 		t.Errorf("%s", want)
 	}
 	moved := d
 	moved.Origin = policy.Origin{File: "/x", Line: 3}
-	for _, got := range []string{sealOf(t, d, two), sealOf(t, d, link), sealOf(t, moved, one)} {
+	for _, got := range []string{computeDigest(t, d, two), computeDigest(t, d, link), computeDigest(t, moved, one)} {
 		if got != want {
 			t.Errorf("%s is not %s", got, want)
 		}
 	}
 }
 
-func TestSealCoversEveryField(t *testing.T) {
+func TestDigestCoversEveryField(t *testing.T) {
 	dir := project(t)
 	base := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: "x"}
-	seen := map[string]int{sealOf(t, base, dir): -1}
+	seen := map[string]int{computeDigest(t, base, dir): -1}
 	for i, change := range []func(*Definition){
 		func(d *Definition) { d.Event = PostToolUse },
 		func(d *Definition) { d.Dialect = dialectSeed },
@@ -139,7 +139,7 @@ func TestSealCoversEveryField(t *testing.T) {
 	} {
 		d := base
 		change(&d)
-		got := sealOf(t, d, dir)
+		got := computeDigest(t, d, dir)
 		if other, twice := seen[got]; twice {
 			t.Errorf("change %d has the digest of %d", i, other)
 		}
@@ -148,7 +148,7 @@ func TestSealCoversEveryField(t *testing.T) {
 	for _, same := range []Definition{
 		{Event: PreToolUse, Command: "x"}, {Event: PreToolUse, Command: "x", Sandbox: sandboxRead}, {Event: PreToolUse, Command: "x", Status: "s", Name: "n"},
 	} {
-		if _, ok := seen[sealOf(t, same, dir)]; !ok {
+		if _, ok := seen[computeDigest(t, same, dir)]; !ok {
 			t.Errorf("%+v is another hook", same)
 		}
 	}
@@ -160,20 +160,20 @@ func TestDigestOutsideProject(t *testing.T) {
 	for _, command := range []string{outside, "sub", ".", "..", "../x", "/bin/sh -c true", "sub/none.sh", ""} {
 		d := Definition{Event: PreToolUse, Command: command}
 		write(t, outside, "v1")
-		before := sealOf(t, d, dir)
+		before := computeDigest(t, d, dir)
 		write(t, outside, "v2")
-		if sealOf(t, d, dir) != before {
+		if computeDigest(t, d, dir) != before {
 			t.Errorf("%q: the digest covers what is outside", command)
 		}
 	}
 	f := Definition{Event: PreToolUse, Func: nil, URL: "http://localhost/sub/a.sh"}
-	if sealOf(t, f, "") == "" {
+	if computeDigest(t, f, "") == "" {
 		t.Error("an HTTP hook has no digest")
 	}
 }
 
 // A regular file that not even root can read from its beginning.
-func TestSealNeedsToReadTheScript(t *testing.T) {
+func TestDigestOfUnreadableScript(t *testing.T) {
 	if _, err := os.Stat("/proc/self/mem"); err != nil {
 		testneed.Need(t, "no file that cannot be read: %v", err)
 	}
@@ -184,7 +184,7 @@ func TestSealNeedsToReadTheScript(t *testing.T) {
 	}
 }
 
-func BenchmarkSeal(b *testing.B) {
+func BenchmarkComputeDigest(b *testing.B) {
 	d := Definition{Event: PreToolUse, Command: `"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh --fast`}
 	dir := b.TempDir()
 	for b.Loop() {

@@ -15,21 +15,21 @@ import (
 // entry is a checked and compiled definition. It is immutable except for the field done.
 type entry struct {
 	Definition
-	info     eventInfo
-	kind     string
-	by       string // its name in notices
-	key      string // a string that is equal for two hooks that do the same thing; "" for functions
-	match    *matcher
-	cond     *condition
-	explicit bool // the definition sets a timeout
-	limit    time.Duration
-	closed   bool        // a failure is treated as a block
-	done     atomic.Bool // set when a hook with Once runs
+	info       eventInfo
+	kind       string
+	by         string // its name in notices
+	key        string // a string that is equal for two hooks that do the same thing; "" for functions
+	match      *matcher
+	cond       *condition
+	explicit   bool // the definition sets a timeout
+	limit      time.Duration
+	failClosed bool        // a failure is treated as a block
+	done       atomic.Bool // set when a hook with Once runs
 }
 
 // newEntry checks a definition and fills in defaults.
 func (r *Registry) newEntry(d Definition) (*entry, error) {
-	if err := d.spell(); err != nil {
+	if err := d.canonicalize(); err != nil {
 		return nil, err
 	}
 	info, _ := d.Event.info()
@@ -57,9 +57,9 @@ func functionName(f function) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// spell replaces the event's name by Claude Code's, and sets the dialect from the spelling if it is
-// not set.
-func (d *Definition) spell() error {
+// canonicalize replaces the event's name by Claude Code's, and sets the dialect from the spelling
+// if it is not set.
+func (d *Definition) canonicalize() error {
 	event, dialect, err := parseEvent(string(d.Event))
 	switch {
 	case err != nil:
@@ -181,8 +181,8 @@ func (e *entry) fill(strict bool) {
 		e.Name = map[string]string{typeFunction: functionName(e.Func), typeCommand: e.Command, typeHTTP: e.URL}[e.kind]
 	}
 	e.by = oneLine(e.Name, maxName)
-	e.limit = e.time()
-	e.closed = e.CanBlock(strict)
+	e.limit = e.timeLimit()
+	e.failClosed = e.CanBlock(strict)
 	if e.kind != typeFunction {
 		e.key = e.identity()
 	}
@@ -191,7 +191,7 @@ func (e *entry) fill(strict bool) {
 // maxEnd is the maximum timeout of a SessionEnd hook.
 const maxEnd = time.Minute
 
-func (e *entry) time() time.Duration {
+func (e *entry) timeLimit() time.Duration {
 	limit := e.TimeLimit()
 	if e.Event == SessionEnd {
 		limit = min(limit, maxEnd)
@@ -205,7 +205,7 @@ func (e *entry) identity() string {
 	var b strings.Builder
 	for _, s := range []string{
 		e.kind, string(e.Dialect), e.Command, e.URL, string(e.Sandbox),
-		strconv.FormatBool(e.Async), strconv.FormatBool(e.closed), strconv.FormatBool(e.Args != nil),
+		strconv.FormatBool(e.Async), strconv.FormatBool(e.failClosed), strconv.FormatBool(e.Args != nil),
 	} {
 		b.WriteString(strconv.Quote(s))
 	}

@@ -13,12 +13,12 @@ import (
 // in Command and Args if Args is set. It also returns a notice for each requested variable that is
 // not passed.
 func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
-	if j.held {
+	if j.confined {
 		env = j.box.Environ(c.opt.Environ)
 	} else {
 		env = environ.ForSandbox(c.opt.Environ)
 	}
-	named, notices := c.named(d)
+	named, notices := c.allowedVars(d)
 	vars = map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID}
 	if in.Event.SetsVariables() && c.opt.EnvFile != "" {
 		vars["CLAUDE_ENV_FILE"] = c.opt.EnvFile
@@ -44,9 +44,9 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	return env, vars, notices
 }
 
-// named returns the variables that a hook lists in Env and may have, and a notice for each variable
-// that it may not have.
-func (c *Commands) named(d *Definition) (vars map[string]string, notices []string) {
+// allowedVars returns the variables that a hook lists in Env and may have, and a notice for each
+// variable that it may not have.
+func (c *Commands) allowedVars(d *Definition) (vars map[string]string, notices []string) {
 	vars = map[string]string{}
 	for _, name := range d.Env {
 		switch {

@@ -72,7 +72,7 @@ func TestEventNameInTheEnvironment(t *testing.T) {
 }
 
 func TestWhereACommandStarts(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a string) {
+	eachSandbox(t, func(t *testing.T, f *fixture, a string) {
 		sub := filepath.Join(f.dir, "sub folder")
 		if err := os.Mkdir(sub, 0o755); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestCommandInputSeparate(t *testing.T) {
 }
 
 func TestNoTerminal(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a string) {
+	eachSandbox(t, func(t *testing.T, f *fixture, a string) {
 		script := `if (: </dev/tty) 2>/dev/null; then echo has one; else echo has none; fi`
 		got, err := f.do(t, Definition{Event: Stop, Dialect: dialectSeed, Sandbox: a, Command: script}, Input{})
 		if err != nil || got.Output.Message != "has none" {

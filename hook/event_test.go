@@ -22,7 +22,7 @@ func TestSpellings(t *testing.T) {
 		}
 	}
 	if seeds != 23 {
-		t.Errorf("seed 000 has 23 events, not %d", seeds)
+		t.Errorf("the Open Agent SDK has 23 events, not %d", seeds)
 	}
 	for name, hint := range map[string]string{
 		"":               "the events are PreToolUse, ",

@@ -25,7 +25,7 @@ type fireState struct {
 	inputHook    *entry // the last hook that changed the call
 	out          Outcome
 	seen         []string      // identities of the commands that ran
-	skipped      time.Duration // the time that remains for all commands together at the end of a session
+	remaining    time.Duration // the time that remains for all commands together at the end of a session
 	chosen       bool          // the hooks are already selected
 }
 
@@ -125,7 +125,7 @@ func (f *fireState) due(e *entry) bool {
 	if f.chosen {
 		return true
 	}
-	if !f.holds(e) || e.key != "" && slices.Contains(f.seen, e.key) || !f.r.once(e) {
+	if !f.holds(e) || e.key != "" && slices.Contains(f.seen, e.key) || !f.r.claim(e) {
 		return false
 	}
 	if e.key != "" { // only a hook that runs replaces identical hooks
@@ -139,8 +139,8 @@ func (f *fireState) holds(e *entry) bool {
 	return e.cond == nil || f.inputChanged || e.cond.holds(&f.in)
 }
 
-// once reports whether a hook may run now, and removes a hook that may run only once.
-func (r *Registry) once(e *entry) bool {
+// claim reports whether a hook may run now, and removes a hook that may run only once.
+func (r *Registry) claim(e *entry) bool {
 	if !e.Once {
 		return true
 	}
@@ -176,7 +176,7 @@ func (f *fireState) commands(ctx context.Context, list []*entry) {
 		results[0] = f.command(ctx, due[0])
 	}
 	wg.Wait()
-	f.skipped -= time.Since(start)
+	f.remaining -= time.Since(start)
 	for i, e := range due {
 		if results[i].Async != nil {
 			f.await(ctx, e, results[i])
@@ -194,7 +194,7 @@ func (f *fireState) command(ctx context.Context, e *entry) (res result) {
 		}
 		res.took = f.r.now().Sub(start)
 	}()
-	limit := f.allowance(e)
+	limit := f.timeLimit(e)
 	if limit <= 0 {
 		return result{err: errors.New("skipped: the event's time limit was reached")}
 	}
@@ -202,12 +202,12 @@ func (f *fireState) command(ctx context.Context, e *entry) (res result) {
 	defer cancel()
 	defer context.AfterFunc(f.r.ctx(), cancel)()
 	a, err := f.r.o.Runner.Run(within, &e.Definition, &f.in)
-	return result{RunResult: a, err: f.why(ctx, within, err)}
+	return result{RunResult: a, err: f.failureCause(ctx, within, err)}
 }
 
-// why returns the failure of a command by its cause: the end of the run, the end of the registry,
-// the timeout, or err itself. ctx is the context of the run; within also has the timeout.
-func (f *fireState) why(ctx, within context.Context, err error) error {
+// failureCause returns the failure of a command by its cause: the end of the run, the end of the
+// registry, the timeout, or err itself. ctx is the context of the run; within also has the timeout.
+func (f *fireState) failureCause(ctx, within context.Context, err error) error {
 	var late *timeoutError
 	switch {
 	case err == nil:
@@ -224,10 +224,10 @@ func (f *fireState) why(ctx, within context.Context, err error) error {
 	return fmt.Errorf("%w: %w", late, err)
 }
 
-// shared returns the time limit that commands in Claude's dialect share at the end of a session. It
-// is the default limit of the event, or the longest timeout of one of the commands if that is
-// longer.
-func shared(list []*entry) time.Duration {
+// sharedLimit returns the time limit that commands in Claude's dialect share at the end of a
+// session. It is the default limit of the event, or the longest timeout of one of the commands if
+// that is longer.
+func sharedLimit(list []*entry) time.Duration {
 	var most time.Duration
 	for _, e := range list {
 		if e.sharesTime() {
@@ -241,14 +241,14 @@ func (e *entry) sharesTime() bool {
 	return e.Event == SessionEnd && e.Dialect == dialectClaude && e.kind != typeFunction && !e.Async
 }
 
-func (f *fireState) allowance(e *entry) time.Duration {
+func (f *fireState) timeLimit(e *entry) time.Duration {
 	switch {
 	case !e.sharesTime():
 		return e.limit
 	case e.explicit:
-		return min(e.limit, f.skipped)
+		return min(e.limit, f.remaining)
 	}
-	return f.skipped
+	return f.remaining
 }
 
 // cancelledError reports that the run ended before the hook finished. It is not reported in a

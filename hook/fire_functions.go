@@ -15,11 +15,11 @@ import (
 //	firing ── go ─► worker: f1, f2, f3 (too long …)     its result is ignored
 //	       ── go ─►                        worker: f4, f5 ─► done
 type funcRunner struct {
-	f      *fireState
-	list   []*entry
-	calls  []call
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the goroutine has ended
+	f        *fireState
+	list     []*entry
+	contexts []funcContext
+	cancel   context.CancelCauseFunc
+	done     chan struct{} // closed when the goroutine has ended
 
 	// mu protects the following fields. While the goroutine runs and is not abandoned, it also
 	// protects the fields of f.
@@ -47,7 +47,7 @@ func (f *fireState) functions(ctx context.Context, list []*entry) {
 
 // runFunctions runs functions with one worker and returns the number of functions that are done.
 func (f *fireState) runFunctions(ctx context.Context, list []*entry) int {
-	w := &funcRunner{f: f, list: list, calls: make([]call, len(list)), done: make(chan struct{}), startedAt: time.Now()}
+	w := &funcRunner{f: f, list: list, contexts: make([]funcContext, len(list)), done: make(chan struct{}), startedAt: time.Now()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	defer w.cancel(nil)
 	go w.run(ctx)
@@ -89,8 +89,8 @@ func (w *funcRunner) run(ctx context.Context) {
 		if e == nil {
 			return
 		}
-		c := &w.calls[w.next]
-		*c = call{Context: ctx, deadline: w.startedAt.Add(e.limit)}
+		c := &w.contexts[w.next]
+		*c = funcContext{Context: ctx, deadline: w.startedAt.Add(e.limit)}
 		last, ran = invoke(c, e.Func, in), e
 	}
 }
@@ -175,20 +175,21 @@ func (w *funcRunner) overdue() (n int, wait time.Duration) {
 	return w.abandon(&timeoutError{e.limit}), 0
 }
 
-// call is the context of one function: the worker's context with the function's own deadline.
-type call struct {
+// funcContext is the context of one function: the worker's context with the function's own
+// deadline.
+type funcContext struct {
 	context.Context
 	deadline time.Time
 }
 
-func (c *call) Deadline() (time.Time, bool) {
+func (c *funcContext) Deadline() (time.Time, bool) {
 	if at, ok := c.Context.Deadline(); ok && at.Before(c.deadline) {
 		return at, true
 	}
 	return c.deadline, true
 }
 
-func (c *call) Err() error {
+func (c *funcContext) Err() error {
 	err := c.Context.Err()
 	if err != nil && errors.Is(context.Cause(c.Context), context.DeadlineExceeded) {
 		return context.DeadlineExceeded

@@ -28,7 +28,7 @@ func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (RunResul
 	if err != nil {
 		return RunResult{}, err
 	}
-	vars, notices := c.named(d)
+	vars, notices := c.allowedVars(d)
 	req.Header.Set("Content-Type", "application/json")
 	for name, value := range d.Headers {
 		value = expand(value, vars)
@@ -47,7 +47,7 @@ func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (RunResul
 	if len(text) == 0 {
 		return RunResult{Notice: join(notices)}, nil
 	}
-	if !wholeObject(text) {
+	if !isObject(text) {
 		return RunResult{Notice: join(notices)}, errors.New("the response is not a JSON object")
 	}
 	out, more, err := decodeOutput(dialectOf(d), in.Event, text)

@@ -25,8 +25,8 @@ func (f *fireState) mergeOutcome(e *entry, res result) {
 	switch {
 	case res.err != nil:
 		run.Error = cut(res.err.Error(), maxReason)
-		run.Effect, run.Reason = f.failed(e, res.err)
-	case out.silent():
+		run.Effect, run.Reason = f.failureEffect(e, res.err)
+	case out.isEmpty():
 		if e.kind == typeFunction {
 			f.ran().Silent++
 			return
@@ -77,12 +77,12 @@ func (f *fireState) fail(list []*entry, why error) {
 	}
 }
 
-// failed returns the effect of a failure: a block, or only a notice.
-func (f *fireState) failed(e *entry, err error) (effect, reason string) {
+// failureEffect returns the effect of a failure: a block, or only a notice.
+func (f *fireState) failureEffect(e *entry, err error) (effect, reason string) {
 	var s *cancelledError
 	quiet := errors.As(err, &s)
 	what := "the hook failed: " + err.Error()
-	if !e.closed {
+	if !e.failClosed {
 		if !quiet {
 			f.notice(e, what)
 		}
@@ -100,7 +100,7 @@ func (f *fireState) failed(e *entry, err error) (effect, reason string) {
 // merge merges a checked output. It returns the first effect of the output, in the order of
 // [record.HookRun].Effect, and the reason for it.
 func (f *fireState) merge(e *entry, out *Output) (effect, reason string) {
-	f.unusable(e, out)
+	f.noticeUnusable(e, out)
 	m := merger{fireState: f, e: e, out: out, allowed: eventEffects(e.info)}
 	m.block()
 	m.permission()

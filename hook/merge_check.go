@@ -92,8 +92,8 @@ func eventEffects(info eventInfo) effectSet {
 	return can
 }
 
-// unusable reports results of a hook that its event does not support.
-func (f *fireState) unusable(e *entry, out *Output) {
+// noticeUnusable reports results of a hook that its event does not support.
+func (f *fireState) noticeUnusable(e *entry, out *Output) {
 	can := eventEffects(e.info)
 	var vain []string
 	for _, x := range effects {
@@ -141,8 +141,8 @@ func (o *Output) permission() string {
 	return o.Permission
 }
 
-// silent reports whether an output is nil or empty.
-func (o *Output) silent() bool { return o == nil || reflect.ValueOf(o).Elem().IsZero() }
+// isEmpty reports whether an output is nil or empty.
+func (o *Output) isEmpty() bool { return o == nil || reflect.ValueOf(o).Elem().IsZero() }
 
 // check rejects an output with unknown values.
 func (o *Output) check() error {

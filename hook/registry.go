@@ -83,7 +83,7 @@ func (r *Registry) Register(list ...Definition) error {
 	for i, d := range list {
 		e, err := r.newEntry(d)
 		if err != nil {
-			return placed(err, i, len(list))
+			return withIndex(err, i, len(list))
 		}
 		added[i] = e
 	}
@@ -150,7 +150,7 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 		return f.out
 	}
 	defer r.firing.Done()
-	f.skipped = shared(picked)
+	f.remaining = sharedLimit(picked)
 	f.runAll(ctx, picked)
 	f.rerunEarlier(ctx, picked)
 	return f.out
@@ -240,8 +240,8 @@ func (r *Registry) now() time.Time {
 	return time.Now()
 }
 
-// placed adds the index of the definition to an error.
-func placed(err error, i, of int) error {
+// withIndex adds the index of the definition to an error.
+func withIndex(err error, i, of int) error {
 	var e *Error
 	if of == 1 || !errors.As(err, &e) {
 		return err

@@ -47,13 +47,13 @@ type Commands struct {
 	urls   []urlpattern.Pattern
 	client *http.Client
 
-	life      context.Context // of detached commands
-	end       context.CancelFunc
-	mu        sync.Mutex
-	detached  sync.WaitGroup
-	closed    bool
-	opened    bool             // whether opening noSandbox was tried
-	noSandbox *sandbox.Sandbox // keeps together the processes of commands that are not confined; or nil
+	life       context.Context // of detached commands
+	end        context.CancelFunc
+	mu         sync.Mutex
+	detached   sync.WaitGroup
+	closed     bool
+	opened     bool             // whether opening unconfined was tried
+	unconfined *sandbox.Sandbox // keeps together the processes of commands that are not confined; or nil
 }
 
 // NewCommands returns a runner. The error is an *[Error] about an option. The caller closes the
@@ -89,7 +89,7 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (RunResult
 func (c *Commands) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	box := c.noSandbox
+	box := c.unconfined
 	c.mu.Unlock()
 	c.end()
 	c.detached.Wait()
@@ -127,9 +127,9 @@ func (c *Commands) prepare() error {
 	return nil
 }
 
-// together returns a sandbox that does not confine commands but keeps the processes of each command
-// together. It returns nil if that sandbox could not be opened.
-func (c *Commands) together() (*sandbox.Sandbox, error) {
+// openUnconfined returns a sandbox that does not confine commands but keeps the processes of each
+// command together. It returns nil if that sandbox could not be opened.
+func (c *Commands) openUnconfined() (*sandbox.Sandbox, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -137,7 +137,7 @@ func (c *Commands) together() (*sandbox.Sandbox, error) {
 	}
 	if !c.opened {
 		c.opened = true
-		c.noSandbox, _ = sandbox.Open(nil, &sandbox.OpenOptions{NoConfinement: true}) // if this fails, the process group is used
+		c.unconfined, _ = sandbox.Open(nil, &sandbox.OpenOptions{NoConfinement: true}) // if this fails, the process group is used
 	}
-	return c.noSandbox, nil
+	return c.unconfined, nil
 }

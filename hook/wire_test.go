@@ -149,7 +149,7 @@ func TestWireOfAnEmptyInput(t *testing.T) {
 	}
 	for _, in := range []Input{{Event: "Nope"}, {Event: PostToolBatch, Tool: ToolCall{Input: nil}}} {
 		if _, err := in.wire(dialectSeed); !errors.Is(err, &Error{}) {
-			t.Errorf("%s in the dialect of seed 000 gives %v", in.Event, err)
+			t.Errorf("%s in the dialect of the Open Agent SDK gives %v", in.Event, err)
 		}
 	}
 	for _, in := range []Input{{Event: PreToolUse, Tool: ToolCall{Input: []byte(`{"a"`)}}, {Event: PostToolBatch, Calls: []ToolCall{{Response: []byte(`{`)}}}} {

@@ -16,7 +16,7 @@ type environment struct {
 	resolve func(string) string
 }
 
-func (w *environment) subject(r Request) *requestView { return newSubject(r, w.home, w.resolve) }
+func (w *environment) viewOf(r Request) *requestView { return newRequestView(r, w.home, w.resolve) }
 
 // cwd is the folder in which the session was started, or "" if it is not known.
 func (w *environment) cwd() string {
@@ -50,7 +50,7 @@ func (w *environment) kind(s *requestView) kindReason {
 	case OpSecret:
 		return kindReason{kindSecret, ""}
 	case OpWrite:
-		if out := w.outside(s, shellparse.Write); out != "" {
+		if out := w.firstOutside(s, shellparse.Write); out != "" {
 			return kindReason{kindEditOutside, out}
 		}
 		return kindReason{kindEdit, ""}
@@ -78,10 +78,10 @@ func (w *environment) readKind(s *requestView) kindReason {
 	if s.Resource == "" && s.ReadOnly && len(w.folders) == 0 {
 		return kindReason{kindRead, ""}
 	}
-	if p := secretPlace(s); p != "" {
+	if p := secretPath(s); p != "" {
 		return kindReason{kindSecret, p}
 	}
-	if out := w.outside(s, shellparse.Read); out != "" {
+	if out := w.firstOutside(s, shellparse.Read); out != "" {
 		return kindReason{kindReadOutside, out}
 	}
 	return kindReason{kindRead, ""}
@@ -91,7 +91,7 @@ func (w *environment) commandKind(s *requestView) kindReason {
 	if d := loadDangers().find(w, s); d != nil {
 		return kindReason{kindDangerous, d.Why}
 	}
-	if p := secretPlace(s); p != "" {
+	if p := secretPath(s); p != "" {
 		return kindReason{kindSecret, p}
 	}
 	switch {
@@ -102,12 +102,12 @@ func (w *environment) commandKind(s *requestView) kindReason {
 	case !s.reading.Safe():
 		return kindReason{kindCommand, ""}
 	}
-	if out := w.outside(s, shellparse.Read|shellparse.Write|shellparse.Exec); out != "" {
+	if out := w.firstOutside(s, shellparse.Read|shellparse.Write|shellparse.Exec); out != "" {
 		return kindReason{kindReadOutside, out}
 	}
 	for i := range s.reading.Commands {
 		if dir := s.reading.Commands[i].Dir; !w.inside(w.resolveLinks(dir)) {
-			return kindReason{kindReadOutside, "in " + known(dir)}
+			return kindReason{kindReadOutside, "in " + pathText(dir)}
 		}
 	}
 	return kindReason{kindSafe, ""}
@@ -115,18 +115,18 @@ func (w *environment) commandKind(s *requestView) kindReason {
 
 // writesAnywhere reports whether the request certainly writes a path that cannot be determined.
 func (w *environment) writesAnywhere(s *requestView) bool {
-	return len(w.folders) > 0 && slices.ContainsFunc(s.places, func(p requestPath) bool { return p.path == "" && p.written() })
+	return len(w.folders) > 0 && slices.ContainsFunc(s.paths, func(p requestPath) bool { return p.path == "" && p.isWritten() })
 }
 
-// outside returns the first path outside the session's folders that the request would access in one
-// of the given ways, or "" if there is none.
-func (w *environment) outside(s *requestView, access shellparse.Access) string {
+// firstOutside returns the first path outside the session's folders that the request would access
+// in one of the given ways, or "" if there is none.
+func (w *environment) firstOutside(s *requestView, access shellparse.Access) string {
 	if len(w.folders) == 0 {
 		return ""
 	}
-	for i := range s.places {
-		if p := &s.places[i]; p.access&access != 0 && !isHarmlessDevice(p.path) && !w.contains(p) {
-			return known(p.path)
+	for i := range s.paths {
+		if p := &s.paths[i]; p.access&access != 0 && !isHarmlessDevice(p.path) && !w.contains(p) {
+			return pathText(p.path)
 		}
 	}
 	return ""
@@ -146,7 +146,7 @@ func (w *environment) inside(p string) bool {
 
 func (w *environment) resolveLinks(p string) string { return resolved(p, w.resolve) }
 
-func known(p string) string {
+func pathText(p string) string {
 	if p == "" {
 		return "a path that cannot be determined"
 	}
@@ -166,12 +166,12 @@ func isHarmlessDevice(p string) bool {
 	return strings.HasPrefix(p, "/dev/fd/")
 }
 
-// secretPlace returns the first path on the list of secrets that the request would read, or "" if
+// secretPath returns the first path on the list of secrets that the request would read, or "" if
 // there is none.
-func secretPlace(s *requestView) string {
+func secretPath(s *requestView) string {
 	secrets := &loadProtected().secrets
-	for i := range s.places {
-		p := &s.places[i]
+	for i := range s.paths {
+		p := &s.paths[i]
 		if p.access&shellparse.Read != 0 && (secrets.has(p.path) || p.real != p.path && secrets.has(p.real)) {
 			return p.path
 		}
@@ -185,27 +185,27 @@ func secretPlace(s *requestView) string {
 // touchesProtected returns the first protected path that the request would certainly write. A word
 // in the arguments of an unknown program that only looks like a path is ignored.
 func (s *requestView) touchesProtected() (string, bool) {
-	for i := range s.places {
-		if p := &s.places[i]; p.written() && p.protected() {
+	for i := range s.paths {
+		if p := &s.paths[i]; p.isWritten() && p.isProtected() {
 			return p.path, true
 		}
 	}
 	return "", false
 }
 
-func (p *requestPath) written() bool {
+func (p *requestPath) isWritten() bool {
 	return p.access&shellparse.Write != 0 && p.from != shellparse.FromSyntax && p.from != shellparse.FromGuess
 }
 
-func (p *requestPath) protected() bool {
+func (p *requestPath) isProtected() bool {
 	writes := &loadProtected().writes
 	return writes.has(p.path) || p.real != p.path && writes.has(p.real)
 }
 
-// is reports whether the path would be written and belongs to one of the classes in
-// [dangerPolicy.Paths].
-func (w *environment) is(p *requestPath, classes []string) bool {
-	if !p.written() {
+// isInClasses reports whether the path would be written and belongs to one of the classes in
+// [dangerEntry.Paths].
+func (w *environment) isInClasses(p *requestPath, classes []string) bool {
+	if !p.isWritten() {
 		return false
 	}
 	for _, class := range classes {
@@ -219,7 +219,7 @@ func (w *environment) is(p *requestPath, classes []string) bool {
 				return true
 			}
 		case "protected":
-			if p.protected() {
+			if p.isProtected() {
 				return true
 			}
 		case "device":
@@ -231,7 +231,7 @@ func (w *environment) is(p *requestPath, classes []string) bool {
 				return true
 			}
 		case "critical":
-			if p.tree && (w.isBroad(p.path) || w.isBroad(p.real) || slices.Contains(w.folders, p.real) && !p.some()) {
+			if p.tree && (w.isBroad(p.path) || w.isBroad(p.real) || slices.Contains(w.folders, p.real) && !p.isPartial()) {
 				return true
 			}
 		}
@@ -239,9 +239,9 @@ func (w *environment) is(p *requestPath, classes []string) bool {
 	return false
 }
 
-// some reports whether the path is a pattern such as "*.o", which selects some files of a folder
-// but not all.
-func (p *requestPath) some() bool {
+// isPartial reports whether the path is a pattern such as "*.o", which selects some files of a
+// folder but not all.
+func (p *requestPath) isPartial() bool {
 	last := p.arg[strings.LastIndexByte(p.arg, '/')+1:]
 	return strings.ContainsAny(last, "*?[") && strings.Trim(last, "*.") != ""
 }

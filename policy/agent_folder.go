@@ -21,9 +21,9 @@ func (s *Guards) OwnFolder(folder string) error {
 // owns reports whether a request is about one file in the agent's private folder. Both the path as
 // written and the path with resolved links must be in the folder.
 func (s *Guards) owns(q *requestView) bool {
-	if s.folder == "" || q.Operation != OpRead && q.Operation != OpWrite || len(q.places) != 1 {
+	if s.folder == "" || q.Operation != OpRead && q.Operation != OpWrite || len(q.paths) != 1 {
 		return false
 	}
-	p := &q.places[0]
+	p := &q.paths[0]
 	return p.path != "" && inside(s.folder, p.path) && inside(s.folder, p.real)
 }

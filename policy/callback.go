@@ -39,7 +39,7 @@ func (w callbackRunner) call(ctx context.Context, name string, f func(context.Co
 			v = denied("%s failed: %v", name, err)
 			return
 		}
-		v = sane(name, got)
+		v = denyInvalid(name, got)
 	}()
 	select {
 	case v := <-done:
@@ -52,8 +52,8 @@ func (w callbackRunner) call(ctx context.Context, name string, f func(context.Co
 	}
 }
 
-// sane turns an invalid verdict into a deny.
-func sane(name string, v Verdict) Verdict {
+// denyInvalid turns an invalid verdict into a deny.
+func denyInvalid(name string, v Verdict) Verdict {
 	switch v.Effect {
 	case NoOpinion, Allow, Deny, Ask:
 	default:

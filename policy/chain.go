@@ -18,14 +18,14 @@ const (
 
 // chain lists the links that a request of the tool passes.
 func (g *Guard) chain() Chain {
-	v, src := g.guards.view(g.tool), g.guards.source
+	v, src := g.guards.view(g.tool), g.guards.run
 	c := Chain{Tool: g.tool, Version: v.version, Mode: v.mode}
 	add := func(l ChainLink) { c.Links = append(c.Links, l) }
 	for _, n := range src.limits {
 		add(ChainLink{Name: n.Name, Stage: stageLimits, Detail: detail(n.Policy)})
 	}
-	if src.confined != nil && g.tool == bashTool {
-		rule := *src.confined
+	if src.autoAllowOrigin != nil && g.tool == bashTool {
+		rule := *src.autoAllowOrigin
 		add(ChainLink{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: sandboxed commands need no approval", Rule: &rule})
 	}
 	if g.guards.folder != "" {

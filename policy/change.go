@@ -85,7 +85,7 @@ type Grant struct {
 // with missing fields filled in, such as the ID, name and time of a grant. Errors: [ErrStale] if
 // IfVersion is not the current version, [ErrUnknownGrant], and [ErrInvalid] for every other reason.
 func (s *Guards) Check(c Change) (Change, error) {
-	src := s.source
+	src := s.run
 	src.mu.RLock()
 	defer src.mu.RUnlock()
 	if c.IfVersion != nil && *c.IfVersion != src.version {
@@ -94,9 +94,9 @@ func (s *Guards) Check(c Change) (Change, error) {
 	if g := c.Grant; g != nil {
 		filled := *g
 		c.Grant = &filled
-		filled.Name = src.world.grantName(&filled)
+		filled.Name = src.env.grantName(&filled)
 		if filled.Scope != "" && filled.Dir == "" { // the base stays the same even if the session continues in another folder
-			filled.Dir = src.world.cwd()
+			filled.Dir = src.env.cwd()
 		}
 		if filled.ID == "" {
 			if src.newID == nil {
@@ -112,7 +112,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 	if l := c.Limit; l != nil {
 		filled := *l
 		if filled.Dir == "" {
-			filled.Dir = src.world.cwd()
+			filled.Dir = src.env.cwd()
 		}
 		if filled.ID == "" && src.newID != nil {
 			filled.ID = src.newID()
@@ -121,7 +121,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 	}
 	if p := c.Patch; p != nil && p.Dir == "" { // the base stays the same if the session continues in another folder
 		filled := *p
-		filled.Dir = src.world.cwd()
+		filled.Dir = src.env.cwd()
 		c.Patch = &filled
 	}
 	if err := src.forbids(c.Mode); err != nil {
@@ -137,7 +137,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 // process or from a log keeps its version; versions never decrease. Apply does not check IfVersion.
 // A mode that another process set and that is disabled here becomes the default mode.
 func (s *Guards) Apply(c Change) error {
-	src := s.source
+	src := s.run
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	made, err := src.compile(c)

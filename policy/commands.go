@@ -70,7 +70,7 @@ func newCommandEntry(text string, o *shellparse.Options) (commandEntry, *parseEr
 	if spec == "" {
 		return e, &parseError{"the entry is empty", `write a program's name, or "git push:*"`}
 	}
-	if wrong := invisible(spec); wrong != nil {
+	if wrong := checkInvisible(spec); wrong != nil {
 		return e, wrong
 	}
 	if inner, ok := strings.CutPrefix(spec, "Bash("); ok {
@@ -116,7 +116,7 @@ func (e *commandEntry) permits(c *shellparse.Command) bool {
 }
 
 // Evaluate decides about a command line.
-func (c *commandPolicy) Evaluate(r Request) Verdict { return c.judge(newSubject(r, c.home, nil)) }
+func (c *commandPolicy) Evaluate(r Request) Verdict { return c.judge(newRequestView(r, c.home, nil)) }
 
 func (c *commandPolicy) judge(s *requestView) Verdict {
 	if s.reading == nil {
@@ -144,17 +144,17 @@ func (c *commandPolicy) judge(s *requestView) Verdict {
 		}
 		return Verdict{Effect: Ask, Reason: "the command cannot be parsed reliably: " + s.reading.Unclear[0]}
 	}
-	return c.others(s)
+	return c.judgeUndenied(s)
 }
 
-// others decides about a line without a denied command.
-func (c *commandPolicy) others(s *requestView) Verdict {
+// judgeUndenied decides about a line without a denied command.
+func (c *commandPolicy) judgeUndenied(s *requestView) Verdict {
 	var by *commandEntry
 	for i := range s.reading.Commands {
 		cmd := &s.reading.Commands[i]
 		j := slices.IndexFunc(c.allow, func(e commandEntry) bool { return e.permits(cmd) })
 		switch {
-		case j >= 0 && !setsDanger(cmd.Assigns):
+		case j >= 0 && !setsDangerous(cmd.Assigns):
 			if by == nil {
 				by = &c.allow[j]
 			}
@@ -168,14 +168,14 @@ func (c *commandPolicy) others(s *requestView) Verdict {
 	switch {
 	case by == nil:
 		return Verdict{Effect: c.rest}
-	case slices.ContainsFunc(s.places, writesBesides):
+	case slices.ContainsFunc(s.paths, isRedirectTarget):
 		return Verdict{} // the lists do not cover the files to which output is written
 	}
 	return by.verdict(Allow, "command %s is allowed by %s", s.reading.Commands[0].Line, by.text)
 }
 
-// writesBesides reports whether a redirection of the line writes to a path.
-func writesBesides(p requestPath) bool {
+// isRedirectTarget reports whether a redirection of the line writes to a path.
+func isRedirectTarget(p requestPath) bool {
 	return p.from == shellparse.FromRedirect && p.access&shellparse.Write != 0 && !isHarmlessDevice(p.path)
 }
 

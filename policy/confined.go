@@ -23,12 +23,12 @@ func (b *verdictSet) askSandbox(s *requestView) {
 
 // autoAllow reports whether autoAllowBashIfSandboxed applies to a request.
 func (src *runGuards) autoAllow(s *requestView) bool {
-	return src.confined != nil && s.Confined && !s.Unsandboxed && s.Tool == bashTool && s.Operation == OpCommand
+	return src.autoAllowOrigin != nil && s.Confined && !s.Unsandboxed && s.Tool == bashTool && s.Operation == OpCommand
 }
 
-// outside adds an ask for a command that would run outside the sandbox. Only the user can answer
+// askOutside adds an ask for a command that would run outside the sandbox. Only the user can answer
 // it, so it overrides every allow in the chain. It does not weaken a deny of the mode.
-func (b *verdictSet) outside(s *requestView) {
+func (b *verdictSet) askOutside(s *requestView) {
 	if !s.Unsandboxed {
 		return
 	}
@@ -42,9 +42,9 @@ const personName = "person"
 
 const personReason = "only the user can decide this, each time"
 
-// person adds an ask for a call that only the user may decide. Like the ask for a command outside
-// the sandbox, this ask overrides every allow and does not weaken a deny of the mode.
-func (b *verdictSet) person(s *requestView) {
+// askPerson adds an ask for a call that only the user may decide. Like the ask for a command
+// outside the sandbox, this ask overrides every allow and does not weaken a deny of the mode.
+func (b *verdictSet) askPerson(s *requestView) {
 	if !s.Person {
 		return
 	}
@@ -53,24 +53,24 @@ func (b *verdictSet) person(s *requestView) {
 	b.limited = b.limited || first
 }
 
-// confined adds the permission for a command that runs in the sandbox. It replaces an ask of the
-// mode, and the deny of a mode that denies instead of asking. In plan mode, and if a mode really
-// denies the command, it adds no permission.
-func (b *verdictSet) confined(src *runGuards, v *decisionInput, k actionKind) {
-	switch by, asks := v.question(k); {
+// allowConfined adds the permission for a command that runs in the sandbox. It replaces an ask of
+// the mode, and the deny of a mode that denies instead of asking. In plan mode, and if a mode
+// really denies the command, it adds no permission.
+func (b *verdictSet) allowConfined(src *runGuards, v *decisionInput, k actionKind) {
+	switch by, asks := v.mayAsk(k); {
 	case v.plans():
 		b.note(sandboxName, "autoAllowBashIfSandboxed does not apply in plan mode")
 	case !asks:
 		b.note(sandboxName, "autoAllowBashIfSandboxed does not override the denial of "+by.link())
 	default:
-		rule := *src.confined
+		rule := *src.autoAllowOrigin
 		b.add(rankRule, sandboxName, Verdict{Effect: Allow, Reason: "it runs in the sandbox (autoAllowBashIfSandboxed)", Rule: &rule}, "")
 	}
 }
 
-// question reports whether no active mode denies a kind of request, apart from modes that deny
+// mayAsk reports whether no active mode denies a kind of request, apart from modes that deny
 // instead of asking. If the result is false, it also returns the mode that denies.
-func (v *decisionInput) question(k actionKind) (Mode, bool) {
+func (v *decisionInput) mayAsk(k actionKind) (Mode, bool) {
 	denies := func(m Mode) bool { return m.decide(k) == Deny && !m.silences() }
 	if m, ok := v.has(denies); ok {
 		return m, false
@@ -78,8 +78,9 @@ func (v *decisionInput) question(k actionKind) (Mode, bool) {
 	return "", true
 }
 
-// everyUse reports whether a verdict allows a connection out of the sandbox by a rule that covers
-// the tool as a whole. Such a rule does not apply, because a rule must name the host for that.
-func everyUse(s *requestView, v Verdict) bool {
+// isToolWideAllow reports whether a verdict allows a connection out of the sandbox by a rule that
+// covers the tool as a whole. Such a rule does not apply, because a rule must name the host for
+// that.
+func isToolWideAllow(s *requestView, v Verdict) bool {
 	return s.Confined && s.Operation == OpConnect && v.Effect == Allow && v.Rule != nil && !slices.Contains([]byte(v.Rule.Rule), '(')
 }

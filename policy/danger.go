@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// dangerPolicy is one entry of the list of commands that mode auto denies (danger.json). All
+// dangerEntry is one entry of the list of commands that mode auto denies (danger.json). All
 // conditions that are set must hold. Alternatives of one condition are separate list entries or are
 // separated by "|"; "*" matches any text and "?" any character.
-type dangerPolicy struct {
+type dangerEntry struct {
 	ID  string `json:"id"`
 	Why string `json:"why"` // the reason, such as "it runs with another user's rights"
 
@@ -39,12 +39,12 @@ var dangerJSON []byte
 
 // dangers is the list, indexed by program.
 type dangers struct {
-	list    []dangerPolicy
-	exact   map[string][]*dangerPolicy // entries by the program's name
-	pattern []*dangerPolicy            // entries with a pattern among their programs
-	any     []*dangerPolicy            // entries for every program
-	line    []*dangerPolicy            // entries that are compared with the text of the line
-	valued  map[string][]string        // global flags that take a value, by program
+	list    []dangerEntry
+	exact   map[string][]*dangerEntry // entries by the program's name
+	pattern []*dangerEntry            // entries with a pattern among their programs
+	any     []*dangerEntry            // entries for every program
+	line    []*dangerEntry            // entries that are compared with the text of the line
+	valued  map[string][]string       // global flags that take a value, by program
 }
 
 // loadDangers reads the list once. The list is embedded, so a test checks that it is valid.
@@ -57,19 +57,19 @@ var loadDangers = sync.OnceValue(func() *dangers {
 })
 
 // allDangers lists the commands that mode auto denies, in the order of danger.json.
-func allDangers() []dangerPolicy { return slices.Clone(loadDangers().list) }
+func allDangers() []dangerEntry { return slices.Clone(loadDangers().list) }
 
 func readDangers(b []byte) (*dangers, error) {
 	var file struct {
 		Valued  map[string][]string `json:"valued"`
-		Entries []dangerPolicy      `json:"entries"`
+		Entries []dangerEntry       `json:"entries"`
 	}
 	dec := json.NewDecoder(strings.NewReader(string(b)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
 		return nil, err
 	}
-	d := &dangers{list: file.Entries, exact: map[string][]*dangerPolicy{}, valued: file.Valued}
+	d := &dangers{list: file.Entries, exact: map[string][]*dangerEntry{}, valued: file.Valued}
 	for i := range d.list {
 		e := &d.list[i]
 		switch {
@@ -96,7 +96,7 @@ func readDangers(b []byte) (*dangers, error) {
 }
 
 // find returns the first entry that matches the line or one of its commands, or nil.
-func (d *dangers) find(w *environment, s *requestView) *dangerPolicy {
+func (d *dangers) find(w *environment, s *requestView) *dangerEntry {
 	for _, e := range d.line {
 		if hasShape(s.Resource, e.Line) {
 			return e
@@ -104,7 +104,7 @@ func (d *dangers) find(w *environment, s *requestView) *dangerPolicy {
 	}
 	for i := range s.reading.Commands {
 		c := &s.reading.Commands[i]
-		for _, list := range [...][]*dangerPolicy{d.exact[c.Name], d.any, d.pattern} {
+		for _, list := range [...][]*dangerEntry{d.exact[c.Name], d.any, d.pattern} {
 			for _, e := range list {
 				if e.meets(d, w, s, i) {
 					return e
@@ -116,12 +116,12 @@ func (d *dangers) find(w *environment, s *requestView) *dangerPolicy {
 }
 
 // meets reports whether the command with this index meets all conditions except Line.
-func (e *dangerPolicy) meets(d *dangers, w *environment, s *requestView, command int) bool {
+func (e *dangerEntry) meets(d *dangers, w *environment, s *requestView, command int) bool {
 	c := &s.reading.Commands[command]
 	if len(e.Programs) > 0 && !matchAny(e.Programs, c.Name) {
 		return false
 	}
-	if len(e.Paths) > 0 && !e.touches(w, s, command) {
+	if len(e.Paths) > 0 && !e.meetsPaths(w, s, command) {
 		return false
 	}
 	if len(e.Into) > 0 && !readsCode(s.reading, e.Into) {
@@ -137,33 +137,33 @@ func (e *dangerPolicy) meets(d *dangers, w *environment, s *requestView, command
 			return false
 		}
 	}
-	if len(e.Args) > 0 && !slices.ContainsFunc(c.Args, func(a shellparse.Arg) bool { return e.argument(a.Text) }) {
+	if len(e.Args) > 0 && !slices.ContainsFunc(c.Args, func(a shellparse.Arg) bool { return e.matchesArg(a.Text) }) {
 		return false
 	}
 	if len(e.Tail) > 0 && (len(c.Args) < 2 || !slices.ContainsFunc(c.Args[1:], func(a shellparse.Arg) bool { return matchAny(e.Tail, a.Text) })) {
 		return false
 	}
-	return e.worded(d.valued[c.Name], c.Args)
+	return e.meetsWords(d.valued[c.Name], c.Args)
 }
 
-func (e *dangerPolicy) touches(w *environment, s *requestView, command int) bool {
-	for i := range s.places {
-		if p := &s.places[i]; p.command == command && w.is(p, e.Paths) {
+func (e *dangerEntry) meetsPaths(w *environment, s *requestView, command int) bool {
+	for i := range s.paths {
+		if p := &s.paths[i]; p.command == command && w.isInClasses(p, e.Paths) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *dangerPolicy) argument(text string) bool {
+func (e *dangerEntry) matchesArg(text string) bool {
 	if e.Fold {
 		text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	}
 	return matchAny(e.Args, text)
 }
 
-// worded checks the conditions about words that are not flags.
-func (e *dangerPolicy) worded(valued []string, args []shellparse.Arg) bool {
+// meetsWords checks the conditions about words that are not flags.
+func (e *dangerEntry) meetsWords(valued []string, args []shellparse.Arg) bool {
 	if len(e.Words)+len(e.AnyWord)+len(e.Unless) == 0 {
 		return true
 	}

@@ -6,11 +6,11 @@ import (
 )
 
 // The session folders for the examples of danger.json.
-var dangerWorld = environment{folders: []string{"/home/me/app"}, home: "/home/me"}
+var dangerEnvironment = environment{folders: []string{"/home/me/app"}, home: "/home/me"}
 
 func dangerOf(line string) (string, *requestView) {
-	s := dangerWorld.subject(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/home/me/app"})
-	if d := loadDangers().find(&dangerWorld, s); d != nil {
+	s := dangerEnvironment.viewOf(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/home/me/app"})
+	if d := loadDangers().find(&dangerEnvironment, s); d != nil {
 		return d.ID, s
 	}
 	return "", s

@@ -40,10 +40,10 @@ func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 	if g.Scope == "" {
 		return c, nil
 	}
-	dir := cmp.Or(g.Dir, src.world.cwd())
+	dir := cmp.Or(g.Dir, src.env.cwd())
 	rules, problems, err :=
 
-		RuleOptions{Home: src.world.home, Cwd: dir, Resolve: src.world.resolve}.Compile(
+		RuleOptions{Home: src.env.home, Cwd: dir, Resolve: src.env.resolve}.Compile(
 			[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: layernames.Session, Dir: dir}})
 
 	if err != nil {
@@ -59,9 +59,9 @@ func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 // Covers reports whether the grant covers a request. home is the folder that "~" means, or "" if it
 // is not known. If the grant is invalid, the error wraps [ErrInvalid].
 func (g Grant) Covers(r Request, home string) (bool, error) {
-	src := &runGuards{world: environment{home: home}}
+	src := &runGuards{env: environment{home: home}}
 	c, err := src.compileGrant(&g)
-	return err == nil && c.covers(newSubject(r, home, nil)), err
+	return err == nil && c.covers(newRequestView(r, home, nil)), err
 }
 
 func knownOperation(op Operation) bool {

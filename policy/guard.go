@@ -13,7 +13,7 @@ const defaultTimeout = 30 * time.Second
 // agentGuards is the state of one agent's guards: its mode, and the source that it shares with the
 // guards of its parent and its children.
 type agentGuards struct {
-	source *runGuards
+	run    *runGuards
 	parent *Guards
 	agent  string
 	own    Mode // mode as it was set; the effective mode is never weaker than the parent's
@@ -24,15 +24,15 @@ type agentGuards struct {
 // runGuards is the shared source of all guards of a run. Its lists are replaced, never modified, so
 // a decision can finish with the lists that it had at its start.
 type runGuards struct {
-	world    environment
-	limits   []NamedPolicy
-	policies []NamedPolicy
-	rules    *Rules
-	watch    callbackRunner
-	now      func() time.Time
-	newID    func() string
-	noBypass bool
-	confined *Origin // origin of the setting autoAllowBashIfSandboxed if it is true, or nil
+	env             environment
+	limits          []NamedPolicy
+	policies        []NamedPolicy
+	rules           *Rules
+	callbacks       callbackRunner
+	now             func() time.Time
+	newID           func() string
+	noBypass        bool
+	autoAllowOrigin *Origin // origin of the setting autoAllowBashIfSandboxed if it is true, or nil
 
 	mu       sync.RWMutex // protects the fields below and the modes of all agents
 	callback CanUseTool
@@ -44,7 +44,7 @@ type runGuards struct {
 // decisionInput is the state that one decision uses.
 type decisionInput struct {
 	mode     Mode   // the strictest mode that applies
-	held     []Mode // all modes that apply to a sub-agent: its mode and those of its parents
+	modes    []Mode // all modes that apply to a sub-agent: its mode and those of its parents
 	version  int
 	callback CanUseTool
 	grants   []*grant
@@ -61,22 +61,22 @@ func New(c *Config) (*Guards, error) {
 		c = &Config{}
 	}
 	s := &runGuards{
-		world:    environment{folders: slices.Clone(c.Folders), home: c.Home, resolve: c.Resolve},
-		limits:   slices.Clone(c.Limits),
-		policies: slices.Clone(c.Policies),
-		rules:    c.Rules,
-		watch:    callbackRunner{timeout: c.Timeout},
-		now:      c.Now,
-		newID:    c.NewID,
-		noBypass: c.NoBypass,
-		callback: c.CanUseTool,
+		env:       environment{folders: slices.Clone(c.Folders), home: c.Home, resolve: c.Resolve},
+		limits:    slices.Clone(c.Limits),
+		policies:  slices.Clone(c.Policies),
+		rules:     c.Rules,
+		callbacks: callbackRunner{timeout: c.Timeout},
+		now:       c.Now,
+		newID:     c.NewID,
+		noBypass:  c.NoBypass,
+		callback:  c.CanUseTool,
 	}
 	if c.AutoAllowConfined != nil {
 		by := *c.AutoAllowConfined
-		s.confined = &by
+		s.autoAllowOrigin = &by
 	}
-	if s.watch.timeout <= 0 {
-		s.watch.timeout = defaultTimeout
+	if s.callbacks.timeout <= 0 {
+		s.callbacks.timeout = defaultTimeout
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -100,7 +100,7 @@ func New(c *Config) (*Guards, error) {
 	if err := checkNames(s.limits, s.policies); err != nil {
 		return nil, err
 	}
-	return &Guards{agentGuards{source: s, own: mode}}, nil
+	return &Guards{agentGuards{run: s, own: mode}}, nil
 }
 
 // forbids rejects a mode that is disabled.
@@ -141,21 +141,21 @@ func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	if err := mode.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return &Guards{agentGuards{source: s.source, parent: s, agent: agent, own: mode}}, nil
+	return &Guards{agentGuards{run: s.run, parent: s, agent: agent, own: mode}}, nil
 }
 
 // SetCanUseTool replaces the host's callback for all agents of the run, starting with the next
 // decision. nil removes it.
 func (s *Guards) SetCanUseTool(f CanUseTool) {
-	s.source.mu.Lock()
-	defer s.source.mu.Unlock()
-	s.source.callback = f
+	s.run.mu.Lock()
+	defer s.run.mu.Unlock()
+	s.run.callback = f
 }
 
 // Mode returns the current mode.
 func (s *Guards) Mode() Mode {
-	s.source.mu.RLock()
-	defer s.source.mu.RUnlock()
+	s.run.mu.RLock()
+	defer s.run.mu.RUnlock()
 	return s.mode()
 }
 
@@ -167,9 +167,9 @@ func (s *Guards) mode() Mode {
 	return s.own.Stricter(s.parent.mode())
 }
 
-// held returns the modes of a sub-agent and its parents, or nil for the main agent. The caller
+// allModes returns the modes of a sub-agent and its parents, or nil for the main agent. The caller
 // holds the source's lock.
-func (s *Guards) held() []Mode {
+func (s *Guards) allModes() []Mode {
 	if s.parent == nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (s *Guards) held() []Mode {
 // acceptEdits asks about them.
 func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	worst, by := v.mode.decide(k), v.mode
-	for _, m := range v.held {
+	for _, m := range v.modes {
 		if e := m.decide(k); effectOrder(e) > effectOrder(worst) {
 			worst, by = e, m
 		}
@@ -198,8 +198,8 @@ func (v *decisionInput) has(is func(Mode) bool) (Mode, bool) {
 	if is(v.mode) {
 		return v.mode, true
 	}
-	if i := slices.IndexFunc(v.held, is); i >= 0 {
-		return v.held[i], true
+	if i := slices.IndexFunc(v.modes, is); i >= 0 {
+		return v.modes[i], true
 	}
 	return "", false
 }
@@ -213,25 +213,25 @@ func (v *decisionInput) plans() bool {
 // Plans reports whether the agent, or a parent, is in plan mode. In plan mode, a change is allowed
 // only if the user or the host approves it.
 func (s *Guards) Plans() bool {
-	s.source.mu.RLock()
-	defer s.source.mu.RUnlock()
-	v := decisionInput{mode: s.mode(), held: s.held()}
+	s.run.mu.RLock()
+	defer s.run.mu.RUnlock()
+	v := decisionInput{mode: s.mode(), modes: s.allModes()}
 	return v.plans()
 }
 
 // Version returns the version of the policy. It increases with every change.
 func (s *Guards) Version() int {
-	s.source.mu.RLock()
-	defer s.source.mu.RUnlock()
-	return s.source.version
+	s.run.mu.RLock()
+	defer s.run.mu.RUnlock()
+	return s.run.version
 }
 
 // Grants lists the decisions for the session, oldest first.
 func (s *Guards) Grants() []Grant {
-	s.source.mu.RLock()
-	defer s.source.mu.RUnlock()
-	list := make([]Grant, len(s.source.grants))
-	for i, g := range s.source.grants {
+	s.run.mu.RLock()
+	defer s.run.mu.RUnlock()
+	list := make([]Grant, len(s.run.grants))
+	for i, g := range s.run.grants {
 		list[i] = g.Grant
 	}
 	return list
@@ -239,11 +239,11 @@ func (s *Guards) Grants() []Grant {
 
 // view takes a consistent snapshot of the state for one decision.
 func (s *Guards) view(tool string) decisionInput {
-	src := s.source
+	src := s.run
 	src.mu.RLock()
 	defer src.mu.RUnlock()
 	return decisionInput{
-		mode: s.mode(), held: s.held(), limits: s.limiting(), version: src.version, callback: src.callback, grants: src.grants,
+		mode: s.mode(), modes: s.allModes(), limits: s.limiting(), version: src.version, callback: src.callback, grants: src.grants,
 		policies: src.patched(tool),
 	}
 }

@@ -74,7 +74,7 @@ type expect struct {
 	Version   string
 }
 
-func sceneOf(t *testing.T, c corpus.Case) caseSetup {
+func setupOf(t *testing.T, c corpus.Case) caseSetup {
 	g, _, _, _ := unpack(t, c) //nolint:dogsled // only the scene
 	return g
 }
@@ -90,8 +90,8 @@ func unpack(t *testing.T, c corpus.Case) (g caseSetup, when []string, e expect, 
 	return g, when, e, all
 }
 
-// stage builds guards for a setup.
-func stage(t *testing.T, g caseSetup) *policy.Guards {
+// newCaseGuards builds guards for a setup.
+func newCaseGuards(t *testing.T, g caseSetup) *policy.Guards {
 	t.Helper()
 	c := policy.Config{Folders: []string{g.Cwd}}
 	for name, l := range map[string]*lists{"read": g.Read, "write": g.Write} {
@@ -175,7 +175,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 	case g.Path != nil:
 		pathCase(t, g, when, e.Decisions)
 	case g.Forbidden != nil:
-		guards := stage(t, g)
+		guards := newCaseGuards(t, g)
 		for i, w := range when {
 			r, _ := request(g, w)
 			if d := judge(guards, r); (d.Effect == policy.Deny) != (e.Decisions[i] == "deny") {
@@ -183,7 +183,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 			}
 		}
 	case g.Jail:
-		guards := stage(t, g)
+		guards := newCaseGuards(t, g)
 		for _, w := range when {
 			r, _ := request(g, w)
 			if d := judge(guards, r); d.Effect != policy.Deny || !strings.HasPrefix(d.By, "jail") {
@@ -193,7 +193,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 	case g.Write != nil || g.Read != nil || g.Approve != nil:
 		answersCase(t, g, when, all)
 	case g.Decided != "":
-		guards := stage(t, g)
+		guards := newCaseGuards(t, g)
 		for _, w := range []string{"write " + g.Decided, "write " + strings.TrimPrefix(when[0], "session decision for ")} {
 			r, _ := request(g, w)
 			ch, _ := remember(r, "allow-session")
@@ -204,7 +204,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 		}
 	case g.Allowed != "":
 		words := strings.Fields(strings.TrimSuffix(g.Allowed, " (listed)"))
-		guards := stage(t, g)
+		guards := newCaseGuards(t, g)
 		r, _ := request(g, "write "+words[len(words)-1])
 		ch, _ := remember(r, "allow-session")
 		apply(t, guards, ch)
@@ -213,7 +213,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 			t.Errorf("%s by %s, want %s", d.Effect, d.By, e.Decision)
 		}
 	case g.RuleFor != "":
-		guards := stage(t, g)
+		guards := newCaseGuards(t, g)
 		r, _ := request(g, g.RuleFor)
 		ch, _ := remember(r, "allow-session")
 		if got := apply(t, guards, ch).Grant.Name; got != e.Name || guards.Guard(r.Tool).Chain().Links[1].Name != e.Name {
@@ -298,7 +298,7 @@ func pathCase(t *testing.T, g caseSetup, when, want []string) {
 
 // answersCase runs accesses and answers, and counts approval requests and changes.
 func answersCase(t *testing.T, g caseSetup, when []string, want map[string]any) {
-	guards := stage(t, g)
+	guards := newCaseGuards(t, g)
 	asks, changes := 0, 0
 	seen := map[string]int{}
 	for i, w := range when {

@@ -15,7 +15,7 @@ func TestHookVerdicts(t *testing.T) {
 	said := func(e policy.Effect) policy.Contribution {
 		return policy.Contribution{Policy: "hook h", Verdict: policy.Verdict{Effect: e, Reason: "because"}}
 	}
-	for _, other := range sources() {
+	for _, other := range opinions() {
 		for _, m := range policy.Modes() {
 			ids := 0
 			c := policy.Config{Mode: m, Folders: []string{"/p"}, NewID: func() string { ids++; return strconv.Itoa(ids) }}

@@ -44,7 +44,7 @@ func TestChildIsNeverWeaker(t *testing.T) {
 	}
 	for kind, call := range calls {
 		w := environment{folders: []string{"/w"}, home: "/home/u"}
-		if got := w.kind(w.subject(call)).kind; got != kind {
+		if got := w.kind(w.viewOf(call)).kind; got != kind {
 			t.Errorf("%+v is %q, want %q", call, got, kind)
 		}
 	}

@@ -58,7 +58,7 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 			made, err := remake(next.input)
 			if err == nil {
 				requests, input, before = made, next.input, append(slices.Clip(before), next.verdict)
-				v.hooks = ofAnother(v.hooks)
+				v.hooks = withoutAllows(v.hooks)
 				continue
 			}
 			d.refuse(next.by, fmt.Sprintf("%s returned an input that the tool rejects: %v", next.by, err))
@@ -67,9 +67,9 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 	}
 }
 
-// ofAnother returns the hook results for a call whose input was replaced. It removes every allow,
-// because an allow applies only to the input that the hook saw.
-func ofAnother(hooks []Contribution) []Contribution {
+// withoutAllows returns the hook results for a call whose input was replaced. It removes every
+// allow, because an allow applies only to the input that the hook saw.
+func withoutAllows(hooks []Contribution) []Contribution {
 	hooks = slices.Clone(hooks)
 	for i := range hooks {
 		if h := &hooks[i]; h.Effect == Allow {
@@ -92,7 +92,7 @@ func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, reques
 	if len(requests) == 0 {
 		requests = []Request{{Agent: g.guards.agent, Tool: g.tool}}
 	}
-	src := g.guards.source
+	src := g.guards.run
 	list := make([]Contribution, len(d.Contributions), len(d.Contributions)+len(requests)*(len(src.limits)+len(v.policies)+4))
 	copy(list, d.Contributions)
 	d.Contributions, d.Digests = list, digests(requests)
@@ -109,7 +109,7 @@ func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, reques
 		case r.Tool != g.tool:
 			b.add(rankDeny, "guard", denied("the request is for tool %q, but the guard is for %q", r.Tool, g.tool), "")
 		default:
-			g.poll(ctx, v, &b, src.world.subject(r))
+			g.poll(ctx, v, &b, src.env.viewOf(r))
 		}
 		b.close(v)
 		if next.input == nil {
@@ -124,11 +124,11 @@ func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, reques
 
 // poll evaluates every link for one request.
 func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *requestView) {
-	src := g.guards.source
-	kind := src.world.kind(s)
+	src := g.guards.run
+	kind := src.env.kind(s)
 	own := g.guards.owns(s) && kind.kind != kindSecret
 	for _, n := range src.limits {
-		verdict := src.ask(ctx, n, s)
+		verdict := src.evaluatePolicy(ctx, n, s)
 		if own && n.Name == protectedName && verdict.Effect == Ask {
 			verdict = Verdict{Reason: "it is in the agent's private folder"}
 		}
@@ -137,8 +137,8 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	for _, l := range v.limits {
 		b.limit(l.Name, l.judge(s))
 	}
-	b.outside(s)
-	b.person(s)
+	b.askOutside(s)
+	b.askPerson(s)
 	b.askSandbox(s)
 	b.grants(v.grants, s, v, kind.kind)
 	for _, l := range v.limits {
@@ -160,7 +160,7 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 		case auto:
 			b.note(callbackName, "not evaluated: the command runs in the sandbox (autoAllowBashIfSandboxed)")
 		default:
-			b.opinion(callbackName, src.watch.callback(ctx, v.callback, s.Request))
+			b.opinion(callbackName, src.callbacks.callback(ctx, v.callback, s.Request))
 		}
 	}
 	for _, n := range v.policies {
@@ -168,7 +168,7 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 			b.note(n.Name, "not evaluated: "+b.by+" denied the call")
 			continue
 		}
-		switch verdict := src.ask(ctx, n, s); n.Policy.(type) {
+		switch verdict := src.evaluatePolicy(ctx, n, s); n.Policy.(type) {
 		case *readPaths, *writePaths: // path lists are treated like rules: in plan mode, they allow no more than rules do
 			b.rules(n.Name, verdict, v, kind.kind)
 		default:
@@ -176,45 +176,45 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 		}
 	}
 	if src.rules != nil {
-		verdict := src.world.rule(src.rules, s, v)
-		if everyUse(s, verdict) {
+		verdict := src.env.evaluateRules(src.rules, s, v)
+		if isToolWideAllow(s, verdict) {
 			verdict = Verdict{Reason: verdict.Reason + "; to allow a connection out of the sandbox, a rule must name the host"}
 		}
 		b.rules(rulesName, verdict, v, kind.kind)
 	}
 	if auto {
-		b.confined(src, v, kind.kind)
+		b.allowConfined(src, v, kind.kind)
 	}
 	_, mode := v.decide(kind.kind)
 	b.mode = Contribution{Policy: mode.link(), Verdict: mode.judge(s, kind)}
 	b.add(rankMode, b.mode.Policy, b.mode.Verdict, "")
 }
 
-// rule evaluates the rules. If they permit every command of a line but not every path that it
-// touches, the mode may permit the remaining paths. For example, acceptEdits permits the file that
-// the output is written to.
-func (w *environment) rule(rules *Rules, s *requestView, v *decisionInput) Verdict {
-	result := rules.rule(s)
+// evaluateRules evaluates the rules. If they permit every command of a line but not every path that
+// it touches, the mode may permit the remaining paths. For example, acceptEdits permits the file
+// that the output is written to.
+func (w *environment) evaluateRules(rules *Rules, s *requestView, v *decisionInput) Verdict {
+	result := rules.evaluate(s)
 	if result.Effect != NoOpinion || result.by == nil {
 		return result.Verdict
 	}
 	for i := range result.open {
 		p := &result.open[i]
 		allows := func(in, out actionKind) bool {
-			e, _ := v.decide(w.placeKind(p, in, out))
+			e, _ := v.decide(w.pathKind(p, in, out))
 			return e == Allow
 		}
 		if p.access&shellparse.Exec != 0 || p.access&shellparse.Write != 0 && !allows(kindEdit, kindEditOutside) ||
 			p.access&shellparse.Read != 0 && !allows(kindRead, kindReadOutside) {
-			return Verdict{Reason: result.by.sentence("allows the command but not the path it accesses: " + known(p.path))}
+			return Verdict{Reason: result.by.sentence("allows the command but not the path it accesses: " + pathText(p.path))}
 		}
 	}
-	out := result.by.allows().Verdict
+	out := result.by.allowRuling().Verdict
 	out.Reason += ", and mode " + string(v.mode) + " allows the paths it accesses"
 	return out
 }
 
-func (w *environment) placeKind(p *requestPath, in, out actionKind) actionKind {
+func (w *environment) pathKind(p *requestPath, in, out actionKind) actionKind {
 	secrets := &loadProtected().secrets
 	switch {
 	case !w.contains(p):
@@ -225,16 +225,16 @@ func (w *environment) placeKind(p *requestPath, in, out actionKind) actionKind {
 	return in
 }
 
-// ask evaluates a policy. A policy of this package and a [lineEvaluator] are called directly. A
-// policy of the host is called with a time limit.
-func (src *runGuards) ask(ctx context.Context, n NamedPolicy, s *requestView) Verdict {
+// evaluatePolicy evaluates a policy. A policy of this package and a [lineEvaluator] are called
+// directly. A policy of the host is called with a time limit.
+func (src *runGuards) evaluatePolicy(ctx context.Context, n NamedPolicy, s *requestView) Verdict {
 	if p, ok := n.Policy.(builtinPolicy); ok {
-		return sane(n.Name, p.judge(s))
+		return denyInvalid(n.Name, p.judge(s))
 	}
 	if p, ok := n.Policy.(lineEvaluator); ok && s.reading != nil {
-		return sane(n.Name, p.EvaluateLine(s.Request, s.reading, &s.read))
+		return denyInvalid(n.Name, p.EvaluateLine(s.Request, s.reading, &s.read))
 	}
-	return src.watch.policy(ctx, n, s.Request)
+	return src.callbacks.policy(ctx, n, s.Request)
 }
 
 // refuse makes the decision a deny.

@@ -73,7 +73,7 @@ func TestKinds(t *testing.T) {
 		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", ReadOnly: true, Cwd: "/etc"}, kindReadOutside},
 		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", ReadOnly: true}, kindUnclear},
 	} {
-		got := w.kind(w.subject(c.r))
+		got := w.kind(w.viewOf(c.r))
 		if got.kind == kindReadOutside && c.r.Operation == OpCommand && c.r.Cwd == "" {
 			continue // where it would run is not known: either word asks
 		}
@@ -94,7 +94,7 @@ func TestWithoutFoldersEverythingIsInside(t *testing.T) {
 		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/etc/hosts"}, kindEdit},
 		{Request{Tool: "Read", Operation: OpRead, Resource: "/x/.env", ReadOnly: true}, kindSecret},
 	} {
-		if got := w.kind(w.subject(c.r)); got.kind != c.want {
+		if got := w.kind(w.viewOf(c.r)); got.kind != c.want {
 			t.Errorf("%s %q: %s, want %s", c.r.Tool, c.r.Resource, got.kind, c.want)
 		}
 	}
@@ -104,8 +104,8 @@ func TestKindsSayWhy(t *testing.T) {
 	for line, want := range map[string]string{
 		"sudo ls": "another user's rights", "cat .env": ".env", "$X": "$X", "echo x > /etc/passwd": "outside the session's folders",
 	} {
-		s := dangerWorld.subject(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/home/me/app"})
-		v := ModeAuto.judge(s, dangerWorld.kind(s))
+		s := dangerEnvironment.viewOf(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/home/me/app"})
+		v := ModeAuto.judge(s, dangerEnvironment.kind(s))
 		if v.Effect == Allow || !strings.Contains(v.Reason, want) {
 			t.Errorf("%s: %s because %s", line, v.Effect, v.Reason)
 		}

@@ -68,12 +68,12 @@ func (src *runGuards) compileLimit(l *Limit) (*limit, error) {
 	case l.Dir != "" && !strings.HasPrefix(l.Dir, "/"):
 		return nil, fmt.Errorf("%w: the dir of a limit must be absolute, not %q", ErrInvalid, l.Dir)
 	}
-	dir := cmp.Or(l.Dir, src.world.cwd())
-	rules, err := compileOnly(l.Rules, dir, src.world.home, src.world.resolve, l.Origin)
+	dir := cmp.Or(l.Dir, src.env.cwd())
+	rules, err := compileOnly(l.Rules, dir, src.env.home, src.env.resolve, l.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("the limit of %s: %w", l.Name, err)
 	}
-	allow, err := compileOnly(l.Allow, dir, src.world.home, src.world.resolve, l.Origin)
+	allow, err := compileOnly(l.Allow, dir, src.env.home, src.env.resolve, l.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("the limit of %s: %w", l.Name, err)
 	}
@@ -86,8 +86,8 @@ func (src *runGuards) compileLimit(l *Limit) (*limit, error) {
 		if wrong != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, wrong)
 		}
-		t, _ := lookTool(name)
-		c.names, c.lines = append(c.names, p), c.lines || t.family == familyCommand
+		t, _ := lookupTool(name)
+		c.names, c.lines = append(c.names, p), c.lines || t.syntax == syntaxCommand
 	}
 	return c, nil
 }
@@ -104,7 +104,7 @@ func (l *limit) judge(s *requestView) Verdict {
 	}
 	var result ruling
 	if slices.ContainsFunc(l.names, func(p namePattern) bool { return p.match(toolName(s.Tool)) }) {
-		result = l.rules.rule(s)
+		result = l.rules.evaluate(s)
 	}
 	switch {
 	case result.Effect == Allow:
@@ -131,7 +131,7 @@ func (l *limit) allows(s *requestView) (Contribution, bool) {
 	if len(l.Allow) == 0 {
 		return Contribution{}, false
 	}
-	result := l.allow.rule(s)
+	result := l.allow.evaluate(s)
 	if result.Effect != Allow {
 		return Contribution{}, false
 	}
@@ -143,14 +143,14 @@ func (l *limit) allows(s *requestView) (Contribution, bool) {
 }
 
 func isCommandTool(name string) bool {
-	t, ok := lookTool(name)
-	return ok && t.family == familyCommand
+	t, ok := lookupTool(name)
+	return ok && t.syntax == syntaxCommand
 }
 
 // Limits lists the limits of the agent, after those of its parents.
 func (s *Guards) Limits() []Limit {
-	s.source.mu.RLock()
-	defer s.source.mu.RUnlock()
+	s.run.mu.RLock()
+	defer s.run.mu.RUnlock()
 	var list []Limit
 	for _, l := range s.limiting() {
 		list = append(list, l.Limit)
@@ -169,7 +169,7 @@ func (s *Guards) limiting() []*limit {
 
 // EndTurn removes the limits of a turn.
 func (s *Guards) EndTurn(turn string) {
-	src := s.source
+	src := s.run
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	left := slices.DeleteFunc(slices.Clone(s.limits), func(l *limit) bool { return l.Turn == turn })

@@ -84,11 +84,11 @@ func TestRequestsOfLinks(t *testing.T) {
 	judgeAll(t, []string{"allow Read(env.local)", "allow Read(.env)"}, []judged{{env, NoOpinion}}) // one rule for both
 	judgeAll(t, []string{"allow Read({.env,env.local})"}, []judged{{env, Allow}})
 	w := environment{folders: []string{"/w"}}
-	if k := w.kind(w.subject(env)).kind; k != kindSecret {
+	if k := w.kind(w.viewOf(env)).kind; k != kindSecret {
 		t.Errorf("a link with a secret's name is %q", k)
 	}
 	out := Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", NamedPath: "/elsewhere/a"}
-	if k := w.kind(w.subject(out)).kind; k != kindEditOutside {
+	if k := w.kind(w.viewOf(out)).kind; k != kindEditOutside {
 		t.Errorf("a link outside is %q", k)
 	}
 }

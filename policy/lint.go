@@ -15,7 +15,7 @@ import (
 // reported as unknown.
 func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
 	_, problems, _ := o.Compile(list)
-	l := linting{tools: tools, problems: problems}
+	l := linter{tools: tools, problems: problems}
 	for _, source := range list {
 		rules, dead, wrong := newRules(source, &o)
 		if wrong != nil || dead != nil || len(rules) == 0 {
@@ -24,9 +24,9 @@ func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
 		l.rules = append(l.rules, rules)
 	}
 	for i, rules := range l.rules {
-		l.unknown(&rules[0])
-		l.suspicious(&rules[0])
-		l.shadowed(i)
+		l.warnUnknownTool(&rules[0])
+		l.warnSuspicious(&rules[0])
+		l.warnShadowed(i)
 	}
 	slices.SortStableFunc(l.problems, func(a, b Problem) int { return index(list, a.Rule) - index(list, b.Rule) })
 	return l.problems
@@ -34,19 +34,19 @@ func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
 
 func index(list []RuleSource, r RuleSource) int { return slices.Index(list, r) }
 
-type linting struct {
+type linter struct {
 	tools    []string
 	rules    [][]rule // the rules of each valid source
 	problems []Problem
 }
 
-func (l *linting) warn(r *rule, hint, format string, args ...any) {
+func (l *linter) warn(r *rule, hint, format string, args ...any) {
 	l.problems = append(l.problems, Problem{Rule: r.source, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// unknown warns about a rule for a tool that does not exist.
-func (l *linting) unknown(r *rule) {
-	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.about == targetWrite || r.about == targetRead {
+// warnUnknownTool warns about a rule for a tool that does not exist.
+func (l *linter) warnUnknownTool(r *rule) {
+	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.target == targetWrite || r.target == targetRead {
 		return
 	}
 	if slices.ContainsFunc(l.tools, func(t string) bool { return r.name.match(toolName(t)) }) {
@@ -59,16 +59,16 @@ func (l *linting) unknown(r *rule) {
 	l.warn(r, hint, "it can never match: unknown tool %q", r.text.tool)
 }
 
-// suspicious warns about valid rules that probably do not mean what their author intended.
-func (l *linting) suspicious(r *rule) {
+// warnSuspicious warns about valid rules that probably do not mean what their author intended.
+func (l *linter) warnSuspicious(r *rule) {
 	switch {
-	case r.about == targetCommand && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
+	case r.target == targetCommand && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
 		l.warn(r, "write one rule per command",
 			"it can never match: each command of a line is compared separately, and this pattern spans several")
-	case r.about == targetCommand && r.source.Effect != Allow && r.line.exact && !strings.ContainsAny(r.line.text, " \t"):
+	case r.target == targetCommand && r.source.Effect != Allow && r.line.exact && !strings.ContainsAny(r.line.text, " \t"):
 		l.warn(r, "write "+r.text.tool+"("+r.text.spec+":*) for every use",
 			"it matches only %s without arguments", r.line.text)
-	case r.about == targetWrite || r.about == targetRead || r.about == targetPath:
+	case r.target == targetWrite || r.target == targetRead || r.target == targetPath:
 		spec := strings.TrimSpace(r.text.spec)
 		first, _, _ := strings.Cut(strings.TrimPrefix(spec, "/"), "/")
 		if strings.HasPrefix(spec, "/") && !strings.HasPrefix(spec, "//") && slices.Contains(topFolders, first) {
@@ -91,9 +91,9 @@ func (g *glob) shown() string {
 	return g.base + "/" + g.pattern
 }
 
-// shadowed warns about a rule that another rule makes useless: the other rule has the same or a
+// warnShadowed warns about a rule that another rule makes useless: the other rule has the same or a
 // stronger effect, and matches at least everything that this rule matches.
-func (l *linting) shadowed(i int) {
+func (l *linter) warnShadowed(i int) {
 	r := &l.rules[i][0]
 	for j, others := range l.rules {
 		other := &others[0]

@@ -139,7 +139,7 @@ func TestLinesOfACommand(t *testing.T) {
 		"git push $A $B":    {"git push $A $B", "git push"},
 		"git $A push":       {"git $A push"},
 	} {
-		s := newSubject(bash(line), "", nil)
+		s := newRequestView(bash(line), "", nil)
 		if len(s.lines) != 1 || !slices.Equal(s.lines[0], want) {
 			t.Errorf("%s: %q, want %q", line, s.lines, want)
 		}

@@ -59,7 +59,7 @@ func (m Mode) Stricter(other Mode) Mode {
 // every path as inside them. The mode always has an opinion.
 func (m Mode) Evaluate(r Request) Verdict {
 	var w environment
-	s := w.subject(r)
+	s := w.viewOf(r)
 	return m.judge(s, w.kind(s))
 }
 

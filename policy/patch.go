@@ -29,7 +29,7 @@ func (src *runGuards) compilePatch(p *Patch) (*patch, error) {
 	}
 	rules := PathRules{
 		Allow: slices.Clone(p.Allow), Deny: slices.Clone(p.Deny), Default: p.Default,
-		Cwd: cmp.Or(p.Dir, src.world.cwd()), Home: src.world.home, Resolve: src.world.resolve,
+		Cwd: cmp.Or(p.Dir, src.env.cwd()), Home: src.env.home, Resolve: src.env.resolve,
 	}
 	c := &patch{Patch: Patch{Tool: p.Tool, Mode: p.Mode, Allow: rules.Allow, Deny: rules.Deny, Default: p.Default, Dir: p.Dir}}
 	switch p.Mode {
@@ -61,14 +61,14 @@ func (src *runGuards) patched(tool string) []NamedPolicy {
 	list := slices.Clone(src.policies)
 	for _, p := range src.patches {
 		if p.Tool == "" || p.Tool == tool {
-			list = p.into(list)
+			list = p.applyTo(list)
 		}
 	}
 	return list
 }
 
-// into adds the patch to a list of policies. It copies a policy before changing it.
-func (p *patch) into(list []NamedPolicy) []NamedPolicy {
+// applyTo adds the patch to a list of policies. It copies a policy before changing it.
+func (p *patch) applyTo(list []NamedPolicy) []NamedPolicy {
 	for i, n := range list {
 		var lists *pathLists
 		switch l := n.Policy.(type) {

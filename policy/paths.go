@@ -67,13 +67,13 @@ func (o PathRules) ForbidPolicy() (Policy, error) {
 }
 
 // Evaluate checks the path of a request, or the paths of its command.
-func (p *readPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+func (p *readPaths) Evaluate(r Request) Verdict { return p.judge(newRequestView(r, p.home, nil)) }
 
 // Evaluate checks the path of a request, or the paths of its command.
-func (p *writePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+func (p *writePaths) Evaluate(r Request) Verdict { return p.judge(newRequestView(r, p.home, nil)) }
 
 // Evaluate checks the path of a request, or the paths of its command.
-func (p *forbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+func (p *forbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newRequestView(r, p.home, nil)) }
 
 // pathLists decides about paths: the deny list overrides the allow list, and the allow list
 // overrides the default.
@@ -132,12 +132,12 @@ func followAll(globs []glob, resolve func(string) string) []glob {
 // judge checks every path; the strictest verdict wins.
 func (l *pathLists) judge(s *requestView) Verdict {
 	var out Verdict
-	for i := range s.places {
-		p := &s.places[i]
+	for i := range s.paths {
+		p := &s.paths[i]
 		if p.access&l.access == 0 || isHarmlessDevice(p.path) {
 			continue
 		}
-		switch v := l.place(p); {
+		switch v := l.judgePath(p); {
 		case v.Effect == Deny:
 			return v
 		case v.Effect == Ask && out.Effect != Ask, v.Effect == Allow && out.Effect == NoOpinion && s.reading == nil:
@@ -147,13 +147,13 @@ func (l *pathLists) judge(s *requestView) Verdict {
 	return out
 }
 
-func (l *pathLists) place(p *requestPath) Verdict {
+func (l *pathLists) judgePath(p *requestPath) Verdict {
 	doubt := Verdict{}
 	for i := range l.deny {
 		g := &l.deny[i]
 		switch {
 		case p.path == "":
-			return g.verdict(Ask, "the path %s cannot be determined", nameOf(p.arg))
+			return g.verdict(Ask, "the path %s cannot be determined", argText(p.arg))
 		case !g.match(p.path) && (p.real == p.path || !g.match(p.real)):
 			if doubt.Effect == NoOpinion && p.mayHold(g) {
 				doubt = g.verdict(Ask, "a path below %s may match %s", p.path, g.text)
@@ -180,7 +180,7 @@ func (l *pathLists) place(p *requestPath) Verdict {
 	if p.from == shellparse.FromGuess && l.rest == Deny {
 		return Verdict{Effect: Ask, Reason: fmt.Sprintf("%s may be a path, and no pattern allows %s it", p.arg, l.doing)}
 	}
-	return Verdict{Effect: l.rest, Reason: fmt.Sprintf("no pattern covers %s %s", l.doing, known(p.path))}
+	return Verdict{Effect: l.rest, Reason: fmt.Sprintf("no pattern covers %s %s", l.doing, pathText(p.path))}
 }
 
 func (g *glob) verdict(e Effect, format string, args ...any) Verdict {

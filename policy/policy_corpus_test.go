@@ -227,7 +227,7 @@ func permissionCase(t *testing.T, c corpus.Case) {
 		c.Decode(t, given["policies"], &answers)
 		got = compositeOf(t, answers).Evaluate(Request{Tool: "any"})
 	} else {
-		got = worldOf(t, c, given).judge(t, when[0])
+		got = environmentOf(t, c, given).judge(t, when[0])
 	}
 	word, rest, _ := strings.Cut(expect.Decision, " ")
 	rest, _, _ = strings.Cut(rest, " (")
@@ -280,9 +280,9 @@ type caseEnvironment struct {
 	links    map[string]string
 }
 
-// worldOf parses it: allowed, protected and read-only folders, programs, variables, and links. If a
-// case names a link but no folder, the link's folder is allowed.
-func worldOf(t *testing.T, c corpus.Case, given map[string]json.RawMessage) *caseEnvironment {
+// environmentOf parses it: allowed, protected and read-only folders, programs, variables, and
+// links. If a case names a link but no folder, the link's folder is allowed.
+func environmentOf(t *testing.T, c corpus.Case, given map[string]json.RawMessage) *caseEnvironment {
 	w := &caseEnvironment{paths: PathRules{Cwd: "/", Default: Ask}, links: map[string]string{}}
 	for key, raw := range given {
 		list := texts(t, c, raw)
@@ -385,7 +385,7 @@ func (w *caseEnvironment) access(t *testing.T, reads bool, name string) Verdict 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(builtinPolicy).judge(newSubject(r, "", func(p string) string {
+	return p.(builtinPolicy).judge(newRequestView(r, "", func(p string) string {
 		for link, target := range w.links {
 			if rest, ok := under(link, p); ok {
 				return path.Join(target, rest)

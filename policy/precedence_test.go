@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// runGuards is one opinion about the edit of /p/a.
-type runGuards struct {
+// opinion is the verdict of one source about the edit of /p/a.
+type opinion struct {
 	name  string
 	by    string
 	want  policy.Effect
@@ -18,8 +18,8 @@ type runGuards struct {
 	grant policy.Effect
 }
 
-// sources are ordered from the strongest to the weakest; of equals, the first in the chain wins.
-func sources() []runGuards {
+// opinions are ordered from the strongest to the weakest; of equals, the first in the chain wins.
+func opinions() []opinion {
 	limit := func(e policy.Effect) func(*testing.T, *policy.Config) {
 		return func(_ *testing.T, c *policy.Config) {
 			c.Limits = append(c.Limits, policy.NamedPolicy{Name: "limit" + strconv.Itoa(len(c.Limits)), Policy: say(e)})
@@ -45,7 +45,7 @@ func sources() []runGuards {
 		}
 	}
 	nothing := func(*testing.T, *policy.Config) {}
-	return []runGuards{
+	return []opinion{
 		{name: "limit denies", by: "limit0", want: policy.Deny, put: limit(policy.Deny)},
 		{name: "session deny", by: "grants", want: policy.Deny, put: nothing, grant: policy.Deny},
 		{name: "callback denies", by: "canUseTool", want: policy.Deny, put: callback(policy.Deny)},
@@ -64,7 +64,7 @@ func sources() []runGuards {
 }
 
 // expected returns the outcome if only the stronger opinion applied.
-func expected(strong, weak runGuards, m policy.Mode) (want policy.Effect, by string) {
+func expected(strong, weak opinion, m policy.Mode) (want policy.Effect, by string) {
 	mode := "mode " + string(m)
 	switch {
 	case strong.name == "nobody":
@@ -81,7 +81,7 @@ func expected(strong, weak runGuards, m policy.Mode) (want policy.Effect, by str
 
 // For every pair of opinions in every mode, the stronger wins.
 func TestPrecedence(t *testing.T) {
-	list := sources()
+	list := opinions()
 	for i, strong := range list {
 		for _, weak := range list[i:] {
 			if strong.by == "canUseTool" && weak.by == "canUseTool" && strong.name != weak.name {
@@ -116,7 +116,7 @@ func TestPrecedence(t *testing.T) {
 
 // An override turns a deny grant of the session into an approval request, once, and nothing else.
 func TestOverride(t *testing.T) {
-	for _, other := range sources() {
+	for _, other := range opinions() {
 		for _, m := range policy.Modes() {
 			ids := 0
 			c := policy.Config{Mode: m, Folders: []string{"/p"}, NewID: func() string { ids++; return strconv.Itoa(ids) }}

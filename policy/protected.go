@@ -87,7 +87,7 @@ func firstPart(path string) string {
 // shell's startup file. Such writes need approval in every mode except bypassPermissions.
 func (r Request) WritesProtected() bool {
 	var w environment
-	_, ok := w.subject(r).touchesProtected()
+	_, ok := w.viewOf(r).touchesProtected()
 	return ok
 }
 
@@ -112,7 +112,7 @@ type protectedPaths struct{ also []string }
 // Evaluate either asks or has no opinion.
 func (p protectedPaths) Evaluate(r Request) Verdict {
 	var w environment
-	return p.judge(w.subject(r))
+	return p.judge(w.viewOf(r))
 }
 
 func (p protectedPaths) judge(s *requestView) Verdict {
@@ -125,8 +125,8 @@ func (p protectedPaths) judge(s *requestView) Verdict {
 	if what, ok := s.removesCritical(); ok {
 		return Verdict{Effect: Ask, Reason: "it removes " + what + " with everything below it, which always needs approval"}
 	}
-	for i := range s.places {
-		if place := &s.places[i]; place.written() && slices.ContainsFunc(p.also, place.reaches) {
+	for i := range s.paths {
+		if place := &s.paths[i]; place.isWritten() && slices.ContainsFunc(p.also, place.reaches) {
 			return Verdict{Effect: Ask, Reason: place.path + " controls this program, so editing it always needs approval"}
 		}
 	}
@@ -137,9 +137,9 @@ func (p protectedPaths) judge(s *requestView) Verdict {
 // trees are the root and the folders directly in it, the home folder, the command's working folder,
 // the parents of these folders, and paths that cannot be determined.
 func (s *requestView) removesCritical() (what string, ok bool) {
-	for i := range s.places {
-		p := &s.places[i]
-		if p.command < 0 || !p.tree || !p.written() || s.reading.Commands[p.command].Name != "rm" {
+	for i := range s.paths {
+		p := &s.paths[i]
+		if p.command < 0 || !p.tree || !p.isWritten() || s.reading.Commands[p.command].Name != "rm" {
 			continue
 		}
 		if p.path == "" {

@@ -11,43 +11,43 @@ import (
 // ruling has open paths if rules allow every command of a line, but do not allow every path that
 // the line touches.
 func (set *ruleSet) allow(s *requestView, cwd string) ruling {
-	if r := set.use(s); r != nil {
-		return r.allows()
+	if r := set.toolRule(s); r != nil {
+		return r.allowRuling()
 	}
 	switch {
 	case s.reading != nil:
 		return set.allowLine(s, cwd)
-	case len(s.places) > 0:
-		p := &s.places[0]
-		for _, rules := range [...][]*rule{set.edits, set.reads, set.places} {
+	case len(s.paths) > 0:
+		p := &s.paths[0]
+		for _, rules := range [...][]*rule{set.edits, set.reads, set.paths} {
 			for _, r := range rules {
-				if r.about == targetPath && !r.name.match(s.Tool) || r.about != targetPath && !r.about.access(p.access) {
+				if r.target == targetPath && !r.name.match(s.Tool) || r.target != targetPath && !r.target.access(p.access) {
 					continue
 				}
 				if r.path.covers(p) {
-					return r.allows()
+					return r.allowRuling()
 				}
 			}
 		}
 	case s.Operation == OpConnect:
-		r := set.allowsHost(s, hostOf(s.Resource))
+		r := set.hostAllowRule(s, hostOf(s.Resource))
 		if r != nil && s.Address != "" { // a rule with only a name does not allow a private address
-			r = set.allowsHost(s, hostOf(s.Address))
+			r = set.hostAllowRule(s, hostOf(s.Address))
 		}
 		if r != nil {
-			return r.allows()
+			return r.allowRuling()
 		}
 	default:
 		for _, r := range set.names {
-			if r.name.match(toolName(s.Tool)) && r.namesAll(s) {
-				return r.allows()
+			if r.name.match(toolName(s.Tool)) && r.matchesName(s) {
+				return r.allowRuling()
 			}
 		}
 	}
 	return ruling{}
 }
 
-func (set *ruleSet) allowsHost(s *requestView, host string) *rule {
+func (set *ruleSet) hostAllowRule(s *requestView, host string) *rule {
 	for _, r := range set.hosts {
 		if host != "" && r.name.match(s.Tool) && r.host.match(host) {
 			return r
@@ -56,7 +56,7 @@ func (set *ruleSet) allowsHost(s *requestView, host string) *rule {
 	return nil
 }
 
-func (r *rule) allows() ruling {
+func (r *rule) allowRuling() ruling {
 	return ruling{Verdict: Verdict{Effect: Allow, Reason: r.reason, Rule: r.origin()}}
 }
 
@@ -65,9 +65,9 @@ func (a ruleTarget) access(x shellparse.Access) bool {
 	return a == targetWrite && x == shellparse.Write || a == targetRead && x == shellparse.Read
 }
 
-// namesAll reports whether the call is about the agent or skill of the rule. The call names it by
-// its resource, or else by the first of the rule's input fields that is set.
-func (r *rule) namesAll(s *requestView) bool {
+// matchesName reports whether the call is about the agent or skill of the rule. The call names it
+// by its resource, or else by the first of the rule's input fields that is set.
+func (r *rule) matchesName(s *requestView) bool {
 	name := s.Resource
 	if name == "" {
 		name = s.inputParams().field(r.names)
@@ -95,7 +95,7 @@ func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 	line := strings.TrimSpace(s.command())
 	for _, r := range set.lines {
 		if r.line.exact && r.line.text == line && r.text.tool == s.Tool {
-			return r.allows()
+			return r.allowRuling()
 		}
 	}
 	if !s.reading.Static() || len(s.reading.Commands) == 0 {
@@ -105,12 +105,12 @@ func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 	var ruled uint64 // bit set of the commands that rules permit
 	for i := range s.reading.Commands {
 		c := &s.reading.Commands[i]
-		switch r := set.permits(s, c, line); {
+		switch r := set.commandAllowRule(s, c, line); {
 		case r != nil:
 			if ruled |= 1 << i; first == nil { // commands after bit 63 are treated as not permitted
 				first = r
 			}
-		case setsDanger(c.Assigns):
+		case setsDangerous(c.Assigns):
 			return ruling{}
 		case c.Safe && !c.Wrapper, passesOn(s.reading.Commands, i):
 		default:
@@ -121,27 +121,27 @@ func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 		return ruling{}
 	}
 	out := ruling{by: first}
-	for i := range s.places {
-		p := &s.places[i]
+	for i := range s.paths {
+		p := &s.paths[i]
 		if ruled&(1<<p.command) != 0 && p.from != shellparse.FromRedirect {
 			continue
 		}
-		if !set.coversPlace(p, cwd) {
+		if !set.coversPath(p, cwd) {
 			out.open = append(out.open, *p)
 		}
 	}
 	if len(out.open) > 0 {
 		return out
 	}
-	return first.allows()
+	return first.allowRuling()
 }
 
-// permits finds the rule that permits one command.
-func (set *ruleSet) permits(s *requestView, c *shellparse.Command, line string) *rule {
+// commandAllowRule finds the rule that permits one command.
+func (set *ruleSet) commandAllowRule(s *requestView, c *shellparse.Command, line string) *rule {
 	if c.Name == "" {
 		return nil
 	}
-	danger, bare := setsDanger(c.Assigns), c.LineByName()
+	danger, bare := setsDangerous(c.Assigns), c.LineByName()
 	for _, r := range set.lines {
 		switch {
 		case r.line.sets:
@@ -158,12 +158,12 @@ func (set *ruleSet) permits(s *requestView, c *shellparse.Command, line string) 
 	return nil
 }
 
-// open reports whether the pattern permits more arguments after it.
-func (p *linePattern) open() bool { return p.word || p.parts[len(p.parts)-1] == "" }
+// isOpenEnded reports whether the pattern permits more arguments after it.
+func (p *linePattern) isOpenEnded() bool { return p.word || p.parts[len(p.parts)-1] == "" }
 
-// coversPlace reports whether rules permit what a command does to a path, in addition to the
+// coversPath reports whether rules permit what a command does to a path, in addition to the
 // command itself. Reads in the session's folder need no rule, except reads of secrets.
-func (set *ruleSet) coversPlace(p *requestPath, cwd string) bool {
+func (set *ruleSet) coversPath(p *requestPath, cwd string) bool {
 	switch {
 	case isHarmlessDevice(p.path):
 		return true
@@ -212,12 +212,12 @@ func passesOn(commands []shellparse.Command, i int) bool {
 	if !shellparse.IsSystemProgram(c.Program) {
 		return false
 	}
-	return !envDanger(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))
+	return !setsDangerousEnv(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))
 }
 
-// envDanger reports whether a wrapper sets a dangerous variable for the command that it runs, as in
-// env PATH=x npm test.
-func envDanger(c *shellparse.Command) bool {
+// setsDangerousEnv reports whether a wrapper sets a dangerous variable for the command that it
+// runs, as in env PATH=x npm test.
+func setsDangerousEnv(c *shellparse.Command) bool {
 	for _, a := range c.Args {
 		name, _, assigns := strings.Cut(a.Text, "=")
 		if assigns && !isOption(a.Text) && environ.Dangerous(name) {

@@ -6,5 +6,5 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// setsDanger reports whether one of the names is dangerous.
-func setsDanger(names []string) bool { return slices.ContainsFunc(names, environ.Dangerous) }
+// setsDangerous reports whether one of the names is dangerous.
+func setsDangerous(names []string) bool { return slices.ContainsFunc(names, environ.Dangerous) }

@@ -13,8 +13,8 @@ type rule struct {
 	source RuleSource
 	text   ruleText
 	name   namePattern
-	family ruleSyntax
-	about  ruleTarget
+	syntax ruleSyntax
+	target ruleTarget
 	reason string // effect of the rule, in the form used in a decision
 
 	line  linePattern
@@ -60,19 +60,19 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parse
 	if name.exact != "" && source.Effect != Allow && strings.HasPrefix(name.exact, mcpPrefix) {
 		name.server = name.exact + "__" // mcp__a__b may mean the whole server "a__b"
 	}
-	if other := misspelt(text.tool); other != "" {
+	if other := correctCase(text.tool); other != "" {
 		return nil, nil, &parseError{fmt.Sprintf("unknown tool %q", text.tool), "write " + other}
 	}
-	known, _ := lookTool(text.tool)
+	known, _ := lookupTool(text.tool)
 	c := ruleCompiler{source: source, text: text, known: known, o: o}
-	c.base = rule{source: source, text: text, name: name, family: known.family}
+	c.base = rule{source: source, text: text, name: name, syntax: known.syntax}
 	c.base.reason = c.base.sentence(map[Effect]string{Deny: "denies it", Ask: "asks about it", Allow: "allows it"}[source.Effect])
 	if source.Effect == Allow && !mayAllow(text.tool) {
 		dead = &parseError{"an allow rule must not have a star in the tool's name", "name each tool; a star is only allowed after mcp__server__"}
 		return nil, dead, nil
 	}
 	if text.bare {
-		return c.bare(), nil, nil
+		return c.toolRules(), nil, nil
 	}
 	return c.specific()
 }
@@ -88,24 +88,24 @@ type ruleCompiler struct {
 
 func (c *ruleCompiler) forbids() bool { return c.source.Effect != Allow }
 
-func (c *ruleCompiler) as(a ruleTarget) rule {
+func (c *ruleCompiler) withTarget(a ruleTarget) rule {
 	r := c.base
-	r.about = a
+	r.target = a
 	return r
 }
 
-// bare compiles a rule that covers every use of a tool. Edit and Read also cover every path,
+// toolRules compiles a rule that covers every use of a tool. Edit and Read also cover every path,
 // whichever tool accesses it.
-func (c *ruleCompiler) bare() []rule {
-	out := []rule{c.as(targetTool)}
+func (c *ruleCompiler) toolRules() []rule {
+	out := []rule{c.withTarget(targetTool)}
 	every := glob{text: c.text.tool, base: "/", literal: true, below: true}
 	switch c.text.tool {
 	case "Edit":
-		r := c.as(targetWrite)
+		r := c.withTarget(targetWrite)
 		r.path = every
 		out = append(out, r)
 	case "Read":
-		r := c.as(targetRead)
+		r := c.withTarget(targetRead)
 		r.path = every
 		out = append(out, r)
 	}
@@ -114,12 +114,12 @@ func (c *ruleCompiler) bare() []rule {
 
 func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 	field, value, isParam := splitParam(c.text.spec)
-	if wrong := c.primary(field, isParam); wrong != nil {
+	if wrong := c.checkPrimary(field, isParam); wrong != nil {
 		return nil, nil, wrong
 	}
-	switch c.known.family {
-	case familyCommand:
-		r := c.as(targetCommand)
+	switch c.known.syntax {
+	case syntaxCommand:
+		r := c.withTarget(targetCommand)
 		if r.line, wrong = newLinePattern(c.text.spec, c.options()); wrong != nil {
 			return nil, nil, wrong
 		}
@@ -128,7 +128,7 @@ func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 			out = append(out, c.paramRule(field, value))
 		}
 		return out, nil, nil
-	case familyEdit, familyRead, familySearch:
+	case syntaxEdit, syntaxRead, syntaxSearch:
 		r, wrong := c.pathRule()
 		if wrong != nil {
 			return nil, nil, wrong
@@ -142,10 +142,10 @@ func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 			out = append(out, c.paramRule(field, value))
 		}
 		return out, nil, nil
-	case familyHost:
+	case syntaxHost:
 		return c.hostRule(field, value, isParam)
-	case familyNamed:
-		r := c.as(targetName)
+	case syntaxNamed:
+		r := c.withTarget(targetName)
 		r.names = c.known.names
 		if r.line, wrong = newLinePattern(c.text.spec, c.options()); wrong != nil {
 			return nil, nil, wrong
@@ -155,7 +155,7 @@ func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 			out = append(out, c.paramRule(field, value))
 		}
 		return out, nil, nil
-	case familyOther:
+	case syntaxOther:
 	}
 	switch {
 	case !isParam:
@@ -169,9 +169,9 @@ func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 	return []rule{c.paramRule(field, value)}, nil, nil
 }
 
-// primary rejects rules of the form Tool(field:…) for fields that the tool's own rules already
+// checkPrimary rejects rules of the form Tool(field:…) for fields that the tool's own rules already
 // cover.
-func (c *ruleCompiler) primary(field string, isParam bool) *parseError {
+func (c *ruleCompiler) checkPrimary(field string, isParam bool) *parseError {
 	if !isParam {
 		return nil
 	}
@@ -183,29 +183,29 @@ func (c *ruleCompiler) primary(field string, isParam bool) *parseError {
 			}
 		}
 	}
-	if field == "domain" && c.known.family != familyHost && c.known.family != familyOther {
+	if field == "domain" && c.known.syntax != syntaxHost && c.known.syntax != syntaxOther {
 		return &parseError{fmt.Sprintf("%s has no domain", c.text.tool), hostHint}
 	}
 	return nil
 }
 
 func example(t knownTool) string {
-	switch t.family {
-	case familyCommand:
+	switch t.syntax {
+	case syntaxCommand:
 		return t.name + "(npm test:*)"
-	case familyEdit, familyRead, familySearch:
+	case syntaxEdit, syntaxRead, syntaxSearch:
 		return t.name + "(src/**)"
-	case familyHost:
+	case syntaxHost:
 		return t.name + "(domain:example.org)"
-	case familyNamed:
+	case syntaxNamed:
 		return t.name + "(name)"
-	case familyOther:
+	case syntaxOther:
 	}
 	return t.name
 }
 
 func (c *ruleCompiler) paramRule(field, value string) rule {
-	r := c.as(targetParam)
+	r := c.withTarget(targetParam)
 	r.param = paramPattern{name: field, value: unescape(value)}
 	return r
 }
@@ -217,7 +217,7 @@ func (c *ruleCompiler) hostRule(field, value string, isParam bool) (out []rule, 
 		}
 		return nil, nil, &parseError{fmt.Sprintf("%[2]s has no rules of the form %[1]q", c.text.spec, c.text.tool), hostHint}
 	}
-	r := c.as(targetHost)
+	r := c.withTarget(targetHost)
 	if r.host, wrong = newHostPattern(value); wrong != nil {
 		return nil, nil, wrong
 	}
@@ -230,12 +230,12 @@ func (c *ruleCompiler) hostRule(field, value string, isParam bool) (out []rule, 
 // matches at any depth, as in a .gitignore. "name/**" matches at any depth only in a deny or ask
 // rule.
 func (c *ruleCompiler) pathRule() (rule, *parseError) {
-	r := c.as(targetPath)
+	r := c.withTarget(targetPath)
 	switch {
-	case c.known.family == familyEdit:
-		r.about = targetWrite
-	case c.known.family == familyRead, c.known.family == familySearch && c.forbids() && c.text.tool != "Cd":
-		r.about = targetRead
+	case c.known.syntax == syntaxEdit:
+		r.target = targetWrite
+	case c.known.syntax == syntaxRead, c.known.syntax == syntaxSearch && c.forbids() && c.text.tool != "Cd":
+		r.target = targetRead
 	}
 	spec := strings.TrimSpace(c.text.spec)
 	spec = strings.NewReplacer(`\(`, "(", `\)`, ")").Replace(spec)

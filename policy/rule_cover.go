@@ -17,15 +17,15 @@ func coverAll(wide, narrow []rule) bool {
 }
 
 func (r *rule) covers(o *rule) bool {
-	if r.about == targetTool && r.name.covers(&o.name) {
+	if r.target == targetTool && r.name.covers(&o.name) {
 		// Rules about paths apply to other tools, too.
-		return o.about != targetWrite && o.about != targetRead || o.text.bare || r.text.tool == "*"
+		return o.target != targetWrite && o.target != targetRead || o.text.bare || r.text.tool == "*"
 	}
-	if r.about != o.about {
+	if r.target != o.target {
 		// If a path may not be read, it may not be changed either.
-		return r.about == targetRead && o.about == targetWrite && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
+		return r.target == targetRead && o.target == targetWrite && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
 	}
-	switch r.about {
+	switch r.target {
 	case targetTool:
 		return false
 	case targetCommand:
@@ -61,7 +61,7 @@ func (p *namePattern) covers(o *namePattern) bool {
 }
 
 func (p *linePattern) covers(o *linePattern) bool {
-	return p.match(strings.Join(o.parts, "*")) && (p.open() || !o.open()) && p.sets == o.sets
+	return p.match(strings.Join(o.parts, "*")) && (p.isOpenEnded() || !o.isOpenEnded()) && p.sets == o.sets
 }
 
 func (p *hostPattern) covers(o *hostPattern) bool {

@@ -9,23 +9,23 @@ import (
 // ruleSet is the rules of one effect, indexed by target, so that a request is compared only with
 // rules about its kind.
 type ruleSet struct {
-	effect Effect
-	tools  map[string]*rule // rules about every use of one tool, by the tool's name
-	many   []*rule          // rules about every use of the tools that a pattern matches
-	lines  []*rule
-	edits  []*rule
-	reads  []*rule
-	places []*rule
-	hosts  []*rule
-	names  []*rule
-	params []*rule
+	effect       Effect
+	tools        map[string]*rule // rules about every use of one tool, by the tool's name
+	toolPatterns []*rule          // rules about every use of the tools that a pattern matches
+	lines        []*rule
+	edits        []*rule
+	reads        []*rule
+	paths        []*rule
+	hosts        []*rule
+	names        []*rule
+	params       []*rule
 }
 
 func (set *ruleSet) add(r *rule) {
-	switch r.about {
+	switch r.target {
 	case targetTool:
-		if r.name.many() {
-			set.many = append(set.many, r)
+		if r.name.matchesMany() {
+			set.toolPatterns = append(set.toolPatterns, r)
 		} else if set.tools[r.name.exact] == nil {
 			set.tools[r.name.exact] = r
 		}
@@ -36,7 +36,7 @@ func (set *ruleSet) add(r *rule) {
 	case targetRead:
 		set.reads = append(set.reads, r)
 	case targetPath:
-		set.places = append(set.places, r)
+		set.paths = append(set.paths, r)
 	case targetHost:
 		set.hosts = append(set.hosts, r)
 	case targetName:
@@ -54,16 +54,16 @@ type ruleMatch struct {
 	uncertain string // why the match is uncertain; "" for a certain match
 }
 
-// use finds a rule about every use of the tool.
-func (set *ruleSet) use(s *requestView) *rule {
-	return set.useOf(s.Tool)
+// toolRule finds a rule about every use of the tool.
+func (set *ruleSet) toolRule(s *requestView) *rule {
+	return set.toolRuleOf(s.Tool)
 }
 
-func (set *ruleSet) useOf(tool string) *rule {
+func (set *ruleSet) toolRuleOf(tool string) *rule {
 	if r := set.tools[toolName(tool)]; r != nil {
 		return r
 	}
-	for _, r := range set.many {
+	for _, r := range set.toolPatterns {
 		if r.name.match(tool) {
 			return r
 		}
@@ -74,17 +74,17 @@ func (set *ruleSet) useOf(tool string) *rule {
 // forbid finds a deny or ask rule: the first rule that certainly matches, or else a rule that may
 // match.
 func (set *ruleSet) forbid(s *requestView) ruleMatch {
-	if r := set.use(s); r != nil {
+	if r := set.toolRule(s); r != nil {
 		return ruleMatch{rule: r}
 	}
-	if name := s.ofServer(); name != "" {
-		if r := set.useOf(name); r != nil {
+	if name := s.serverTool(); name != "" {
+		if r := set.toolRuleOf(name); r != nil {
 			return ruleMatch{rule: r}
 		}
 	}
 	var doubt ruleMatch
 	for _, find := range [...]func(*ruleSet, *requestView) ruleMatch{
-		(*ruleSet).forbidLine, (*ruleSet).forbidPlace, (*ruleSet).forbidHost, (*ruleSet).forbidName, (*ruleSet).forbidParam,
+		(*ruleSet).forbidLine, (*ruleSet).forbidPath, (*ruleSet).forbidHost, (*ruleSet).forbidName, (*ruleSet).forbidParam,
 	} {
 		switch f := find(set, s); {
 		case f.rule == nil:
@@ -106,15 +106,15 @@ func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 	for i, lines := range s.lines {
 		for _, line := range lines {
 			for _, r := range set.lines {
-				if r.line.match(line) && r.holdsFor(s.Tool) {
-					return ruleMatch{rule: r, what: s.inner(i)}
+				if r.line.match(line) && r.appliesTo(s.Tool) {
+					return ruleMatch{rule: r, what: s.innerCommand(i)}
 				}
 			}
 		}
 	}
 	var perhaps *rule
 	for _, r := range set.lines {
-		if !r.holdsFor(s.Tool) {
+		if !r.appliesTo(s.Tool) {
 			continue
 		}
 		if perhaps == nil {
@@ -130,41 +130,41 @@ func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 	return ruleMatch{}
 }
 
-// holdsFor reports whether a rule about command lines applies to a tool: rules of Bash apply to
+// appliesTo reports whether a rule about command lines applies to a tool: rules of Bash apply to
 // every tool that runs commands.
-func (r *rule) holdsFor(tool string) bool { return r.text.tool == "Bash" || r.text.tool == tool }
+func (r *rule) appliesTo(tool string) bool { return r.text.tool == "Bash" || r.text.tool == tool }
 
-// inner names a command if it is not the whole line.
-func (s *requestView) inner(command int) string {
+// innerCommand names a command if it is not the whole line.
+func (s *requestView) innerCommand(command int) string {
 	if len(s.reading.Commands) < 2 {
 		return ""
 	}
 	return s.reading.Commands[command].Line
 }
 
-// forbidPlace compares the rules with every path that the request touches.
-func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
+// forbidPath compares the rules with every path that the request touches.
+func (set *ruleSet) forbidPath(s *requestView) ruleMatch {
 	var doubt ruleMatch
-	for i := range s.places {
-		p := &s.places[i]
+	for i := range s.paths {
+		p := &s.paths[i]
 		if isHarmlessDevice(p.path) {
 			continue
 		}
 		if p.access&shellparse.Write != 0 {
-			if p.judge(set.edits, false, &doubt) {
+			if p.matchRules(set.edits, false, &doubt) {
 				return doubt
 			}
 		}
 		reads := p.access&(shellparse.Read|shellparse.Exec) != 0
 		if reads || set.effect == Deny { // a path that may not be read may not be changed
-			if p.judge(set.reads, p.access&shellparse.Read == 0, &doubt) {
+			if p.matchRules(set.reads, p.access&shellparse.Read == 0, &doubt) {
 				return doubt
 			}
 		}
 	}
-	for _, r := range set.places {
-		for i := range s.places {
-			if r.name.match(s.Tool) && s.places[i].judge([]*rule{r}, false, &doubt) {
+	for _, r := range set.paths {
+		for i := range s.paths {
+			if r.name.match(s.Tool) && s.paths[i].matchRules([]*rule{r}, false, &doubt) {
 				return doubt
 			}
 		}
@@ -172,10 +172,10 @@ func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
 	return doubt
 }
 
-// judge compares a path with rules. If a rule certainly matches, it stores the rule in f and
+// matchRules compares a path with rules. If a rule certainly matches, it stores the rule in f and
 // returns true. If a rule may match, it stores the rule in f unless f already contains one. With
 // pathsOnly, it skips the rules that are about a tool as a whole.
-func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
+func (p *requestPath) matchRules(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	for _, r := range rules {
 		if r.text.bare && (pathsOnly || p.from == shellparse.FromGuess) {
 			continue
@@ -184,7 +184,7 @@ func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 		switch {
 		case p.path == "" && r.text.bare:
 		case p.path == "":
-			why = "the path " + nameOf(p.arg) + " cannot be determined"
+			why = "the path " + argText(p.arg) + " cannot be determined"
 		case r.path.match(p.path), p.real != p.path && r.path.match(p.real):
 			if p.from == shellparse.FromGuess {
 				why = p.arg + " may be a path"
@@ -222,7 +222,7 @@ func (p *requestPath) mayHold(g *glob) bool {
 	return false
 }
 
-func nameOf(arg string) string {
+func argText(arg string) string {
 	if arg == "" {
 		return "one of its arguments"
 	}

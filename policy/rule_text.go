@@ -30,7 +30,7 @@ func parseRule(text string) (ruleText, *parseError) {
 	if text == "" {
 		return ruleText{}, &parseError{"the rule is empty", `write a tool's name, or Tool(what): "Bash(npm test)"`}
 	}
-	if m := invisible(text); m != nil {
+	if m := checkInvisible(text); m != nil {
 		return ruleText{}, m
 	}
 	tool, rest, parens := strings.Cut(text, "(")
@@ -53,9 +53,9 @@ func parseRule(text string) (ruleText, *parseError) {
 	return ruleText{tool: tool, spec: spec}, nil
 }
 
-// invisible rejects invisible characters, because a rule with such a character never matches what
-// it seems to cover.
-func invisible(text string) *parseError {
+// checkInvisible rejects invisible characters, because a rule with such a character never matches
+// what it seems to cover.
+func checkInvisible(text string) *parseError {
 	for _, c := range text {
 		switch {
 		case c == 0:

@@ -9,43 +9,43 @@ import (
 type ruleSyntax uint8
 
 const (
-	familyOther   ruleSyntax = iota
-	familyCommand            // Bash(npm test): command lines
-	familyEdit               // Edit(src/**): paths that are written, by any tool
-	familyRead               // Read(src/**): paths that are read, by any tool
-	familySearch             // Glob(src/**): paths; an allow rule covers only this tool
-	familyHost               // WebFetch(domain:x.org)
-	familyNamed              // Agent(name), Skill(name)
+	syntaxOther   ruleSyntax = iota
+	syntaxCommand            // Bash(npm test): command lines
+	syntaxEdit               // Edit(src/**): paths that are written, by any tool
+	syntaxRead               // Read(src/**): paths that are read, by any tool
+	syntaxSearch             // Glob(src/**): paths; an allow rule covers only this tool
+	syntaxHost               // WebFetch(domain:x.org)
+	syntaxNamed              // Agent(name), Skill(name)
 )
 
 // knownTool describes the rules of one tool.
 type knownTool struct {
 	name    string
-	family  ruleSyntax
+	syntax  ruleSyntax
 	primary []string // the fields that the tool's rules already cover; Tool(field:…) is rejected
-	names   []string // for familyNamed: the fields that may contain the name; for an allow rule, the first one that is set applies
+	names   []string // for syntaxNamed: the fields that may contain the name; for an allow rule, the first one that is set applies
 }
 
 // knownTools are the tools with a specific form of rule, and those whose primary field cannot be
 // used in a rule. Every other tool has the forms Tool and Tool(param:value).
 var knownTools = []knownTool{
-	{name: "Bash", family: familyCommand, primary: []string{"command"}},
-	{name: "PowerShell", family: familyCommand, primary: []string{"command"}},
-	{name: "Edit", family: familyEdit, primary: []string{"file_path", "old_string", "new_string"}},
-	{name: "Write", family: familyEdit, primary: []string{"file_path", "content"}},
-	{name: "MultiEdit", family: familyEdit, primary: []string{"file_path", "edits"}},
-	{name: "NotebookEdit", family: familyEdit, primary: []string{"notebook_path", "new_source"}},
-	{name: "Read", family: familyRead, primary: []string{"file_path"}},
-	{name: "Glob", family: familySearch, primary: []string{"pattern", "path"}},
-	{name: "Grep", family: familySearch, primary: []string{"pattern", "path"}},
-	{name: "LS", family: familySearch, primary: []string{"path"}},
-	{name: "LSP", family: familySearch, primary: []string{"file_path", "filePath"}},
-	{name: "NotebookRead", family: familySearch, primary: []string{"notebook_path"}},
-	{name: "Cd", family: familySearch, primary: []string{"path"}},
-	{name: "WebFetch", family: familyHost, primary: []string{"url"}},
+	{name: "Bash", syntax: syntaxCommand, primary: []string{"command"}},
+	{name: "PowerShell", syntax: syntaxCommand, primary: []string{"command"}},
+	{name: "Edit", syntax: syntaxEdit, primary: []string{"file_path", "old_string", "new_string"}},
+	{name: "Write", syntax: syntaxEdit, primary: []string{"file_path", "content"}},
+	{name: "MultiEdit", syntax: syntaxEdit, primary: []string{"file_path", "edits"}},
+	{name: "NotebookEdit", syntax: syntaxEdit, primary: []string{"notebook_path", "new_source"}},
+	{name: "Read", syntax: syntaxRead, primary: []string{"file_path"}},
+	{name: "Glob", syntax: syntaxSearch, primary: []string{"pattern", "path"}},
+	{name: "Grep", syntax: syntaxSearch, primary: []string{"pattern", "path"}},
+	{name: "LS", syntax: syntaxSearch, primary: []string{"path"}},
+	{name: "LSP", syntax: syntaxSearch, primary: []string{"file_path", "filePath"}},
+	{name: "NotebookRead", syntax: syntaxSearch, primary: []string{"notebook_path"}},
+	{name: "Cd", syntax: syntaxSearch, primary: []string{"path"}},
+	{name: "WebFetch", syntax: syntaxHost, primary: []string{"url"}},
 	{name: "WebSearch", primary: []string{"query"}},
-	{name: "Agent", family: familyNamed, primary: []string{"subagent_type", "prompt"}, names: []string{"subagent_type", "agent", "name"}},
-	{name: "Skill", family: familyNamed, primary: []string{"skill"}, names: []string{"skill", "name", "command"}},
+	{name: "Agent", syntax: syntaxNamed, primary: []string{"subagent_type", "prompt"}, names: []string{"subagent_type", "agent", "name"}},
+	{name: "Skill", syntax: syntaxNamed, primary: []string{"skill"}, names: []string{"skill", "name", "command"}},
 }
 
 // toolName maps aliases of a tool to one name.
@@ -56,8 +56,8 @@ func toolName(name string) string {
 	return name
 }
 
-// lookTool looks up the description of a tool.
-func lookTool(name string) (knownTool, bool) {
+// lookupTool looks up the description of a tool.
+func lookupTool(name string) (knownTool, bool) {
 	name = toolName(name)
 	i := slices.IndexFunc(knownTools, func(t knownTool) bool { return t.name == name })
 	if i < 0 {
@@ -66,8 +66,8 @@ func lookTool(name string) (knownTool, bool) {
 	return knownTools[i], true
 }
 
-// misspelt returns the known tool whose name differs only in case.
-func misspelt(name string) string {
+// correctCase returns the known tool whose name differs only in case.
+func correctCase(name string) string {
 	for _, t := range knownTools {
 		if t.name != name && strings.EqualFold(t.name, name) {
 			return t.name
@@ -105,8 +105,8 @@ func newNamePattern(name string) (namePattern, *parseError) {
 	return p, nil
 }
 
-// many reports whether the pattern can match more than one name.
-func (p *namePattern) many() bool { return p.parts != nil || p.server != "" }
+// matchesMany reports whether the pattern can match more than one name.
+func (p *namePattern) matchesMany() bool { return p.parts != nil || p.server != "" }
 
 func (p *namePattern) match(tool string) bool {
 	if p.parts != nil {

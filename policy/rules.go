@@ -127,14 +127,14 @@ func (r *Rules) Evaluate(request Request) Verdict {
 	if r == nil {
 		return Verdict{}
 	}
-	return r.judge(newSubject(request, r.home, nil))
+	return r.judge(newRequestView(request, r.home, nil))
 }
 
-func (r *Rules) judge(s *requestView) Verdict { return r.rule(s).Verdict }
+func (r *Rules) judge(s *requestView) Verdict { return r.evaluate(s).Verdict }
 
-// rule evaluates the rules for a request. If it is not certain that a deny or ask rule matches, the
-// effect is ask.
-func (r *Rules) rule(s *requestView) ruling {
+// evaluate evaluates the rules for a request. If it is not certain that a deny or ask rule matches,
+// the effect is ask.
+func (r *Rules) evaluate(s *requestView) ruling {
 	if r == nil {
 		return ruling{}
 	}

@@ -46,7 +46,7 @@ func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{20, 200, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := rulesForBench(b, n)
-			s := newSubject(bash(benchLine), "/home/u", nil)
+			s := newRequestView(bash(benchLine), "/home/u", nil)
 			if v := r.judge(s); v.Effect != Allow {
 				b.Fatalf("%+v", v)
 			}
@@ -69,7 +69,7 @@ func BenchmarkRulesEvaluate(b *testing.B) {
 
 func BenchmarkRulesOnPaths(b *testing.B) {
 	r := rulesForBench(b, 200)
-	s := newSubject(write("/w/src/part195/deep/below/file.go"), "/home/u", nil)
+	s := newRequestView(write("/w/src/part195/deep/below/file.go"), "/home/u", nil)
 	if v := r.judge(s); v.Effect != Allow {
 		b.Fatalf("%+v", v)
 	}

@@ -229,7 +229,7 @@ func TestRedirectsNeedAnEditRule(t *testing.T) {
 		{bash("cd out && make > keep"), Deny},
 	})
 	r := rulesOf(t, "allow Bash(make:*)")
-	got := r.rule(newSubject(bash("make > a 2> b"), "", nil))
+	got := r.evaluate(newRequestView(bash("make > a 2> b"), "", nil))
 	if got.Effect != NoOpinion || got.by == nil || len(got.open) != 2 || got.open[0].path != "/w/a" || got.open[1].path != "/w/b" {
 		t.Errorf("what the rules leave open: %+v", got)
 	}
@@ -328,7 +328,7 @@ func TestLinksAreFollowed(t *testing.T) {
 		"make > link/../a": NoOpinion, // next to what the link leads to
 		"make > b/../a":    Allow,
 	} {
-		if got := r.judge(newSubject(bash(line), "", resolve)); got.Effect != want {
+		if got := r.judge(newRequestView(bash(line), "", resolve)); got.Effect != want {
 			t.Errorf("%s: %q (%s), want %q", line, got.Effect, got.Reason, want)
 		}
 	}

@@ -13,7 +13,7 @@ func TestPatternsForSecrets(t *testing.T) {
 		"cat id_rsa*.pub": kindSafe, "cat .env.exam*": kindSecret, "cat '.en*'": kindSafe,
 		"echo .en*": kindSafe,
 	} {
-		if got := w.kind(w.subject(bash(line))); got.kind != want {
+		if got := w.kind(w.viewOf(bash(line))); got.kind != want {
 			t.Errorf("%s: %q (%s), want %q", line, got.kind, got.why, want)
 		}
 	}

@@ -81,7 +81,7 @@ func TestStrictnessIsAnOrder(t *testing.T) {
 }
 
 // The modes as the Open Agent SDK describes them.
-func TestSeedModeNames(t *testing.T) {
+func TestOpenAgentSDKModeNames(t *testing.T) {
 	for _, c := range []struct {
 		words string
 		mode  policy.Mode

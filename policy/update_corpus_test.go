@@ -42,7 +42,7 @@ func patches(text string) []policy.Patch {
 
 func updateCase(t *testing.T, c corpus.Case) {
 	g, when, e, all := unpack(t, c)
-	guards := stage(t, g)
+	guards := newCaseGuards(t, g)
 	existing := guards.Guard("Write")
 	child, err := guards.Child("sub", "")
 	if err != nil {
@@ -102,7 +102,7 @@ func wireCase(t *testing.T, c corpus.Case) {
 	if !ok || verb != "deny" {
 		t.Fatal("a message on the socket, which belongs to the daemon: name it with the reason")
 	}
-	guards := stage(t, g)
+	guards := newCaseGuards(t, g)
 	r, _ := request(g, "write "+file)
 	ch, _ := remember(r, "deny-session")
 	apply(t, guards, ch)
@@ -118,18 +118,18 @@ func wireCase(t *testing.T, c corpus.Case) {
 
 // persistenceCase: a grant is in the log and applies again after a restart.
 func persistenceCase(t *testing.T, c corpus.Case) {
-	g := sceneOf(t, c)
+	g := setupOf(t, c)
 	if !strings.Contains(g.State, "allow-session") {
 		t.Fatalf("a shape of which the policy package has no part: %s", c.Setup())
 	}
-	before := stage(t, g)
+	before := newCaseGuards(t, g)
 	r, _ := request(g, "write a.txt")
 	ch, _ := remember(r, "allow-session")
 	record, err := json.Marshal(apply(t, before, ch))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := stage(t, g)
+	after := newCaseGuards(t, g)
 	if err := after.Replay([]json.RawMessage{record}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +140,8 @@ func persistenceCase(t *testing.T, c corpus.Case) {
 
 // canonicalCase: the display form of a path does not change what is checked and approved.
 func canonicalCase(t *testing.T, c corpus.Case) {
-	g := sceneOf(t, c)
-	guards := stage(t, g)
+	g := setupOf(t, c)
+	guards := newCaseGuards(t, g)
 	inside := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/a", Display: "/inner/a"}
 	host := inside
 	host.Display = "/p/a"

@@ -21,16 +21,16 @@ import (
 	"testing"
 )
 
-const first, usual = 10_000, 32_768
+const minPort, defaultClientPort = 10_000, 32_768
 
 // Pick returns a TCP port of 127.0.0.1 that is free, that the kernel assigns to no client, and that no other
 // test on this machine picks before this one ends.
 func Pick(t testing.TB) int {
 	t.Helper()
-	end := clients()
+	end := firstClientPort()
 	var lc net.ListenConfig
 	for range 10_000 {
-		port := first + rand.IntN(end-first)
+		port := minPort + rand.IntN(end-minPort)
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		guard, err := lc.ListenPacket(t.Context(), "udp", addr) // signals to other tests that the TCP port is taken
 		if err != nil {
@@ -49,15 +49,15 @@ func Pick(t testing.TB) int {
 	return 0
 }
 
-// clients is the first port that the kernel assigns to clients.
-func clients() int {
+// firstClientPort is the first port that the kernel assigns to clients.
+func firstClientPort() int {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil { // other systems start at a higher port
-		return usual
+		return defaultClientPort
 	}
 	var low int
-	if _, err := fmt.Sscan(string(b), &low); err != nil || low < first+1000 { // almost no ports are left below
-		return usual
+	if _, err := fmt.Sscan(string(b), &low); err != nil || low < minPort+1000 { // almost no ports are left below
+		return defaultClientPort
 	}
 	return low
 }

@@ -11,8 +11,8 @@ func TestPick(t *testing.T) {
 	seen := map[int]bool{}
 	for range 50 {
 		port := Pick(t)
-		if seen[port] || port < first || port >= clients() {
-			t.Errorf("port %d, clients begin at %d, again: %v", port, clients(), seen[port])
+		if seen[port] || port < minPort || port >= firstClientPort() {
+			t.Errorf("port %d, clients begin at %d, again: %v", port, firstClientPort(), seen[port])
 		}
 		seen[port] = true
 		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))

@@ -21,14 +21,14 @@ import (
 
 // toolField says what a tool accesses and which field of its input names it.
 type toolField struct {
-	op       policy.Operation
-	fields   []string // names of the input field; the first one that is present counts
-	readOnly bool
-	here     bool   // default: the current folder
-	usual    string // default value
-	person   bool   // only the user decides
+	op            policy.Operation
+	fields        []string // names of the input field; the first one that is present counts
+	readOnly      bool
+	defaultsToCwd bool   // default: the current folder
+	defaultValue  string // default value
+	person        bool   // only the user decides
 
-	main string // the main field of a tool that has no field for what it accesses
+	mainField string // the main field of a tool that has no field for what it accesses
 	// requests, if not nil, returns the requests for the whole input.
 	requests func(Call) ([]policy.Request, error)
 }
@@ -38,27 +38,27 @@ type toolField struct {
 // are evaluated by name, as tools that may change something.
 var toolFields = map[string]toolField{
 	"Read":         {op: policy.OpRead, fields: []string{"file_path"}, readOnly: true},
-	"Glob":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
-	"Grep":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
-	"LS":           {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
+	"Glob":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, defaultsToCwd: true},
+	"Grep":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, defaultsToCwd: true},
+	"LS":           {op: policy.OpRead, fields: []string{"path"}, readOnly: true, defaultsToCwd: true},
 	"Write":        {op: policy.OpWrite, fields: []string{"file_path"}},
 	"Edit":         {op: policy.OpWrite, fields: []string{"file_path"}},
 	"MultiEdit":    {op: policy.OpWrite, fields: []string{"file_path"}},
 	"NotebookEdit": {op: policy.OpWrite, fields: []string{"notebook_path", "file_path"}},
 	"Bash":         {op: policy.OpCommand, fields: []string{"command"}},
-	"Exec":         {op: policy.OpExec, main: "program", requests: Call.runsProgram},
+	"Exec":         {op: policy.OpExec, mainField: "program", requests: Call.runProgramRequests},
 	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}, readOnly: true},
-	"WebSearch":    {op: policy.OpConnect, readOnly: true, main: "query", requests: Call.searches},
+	"WebSearch":    {op: policy.OpConnect, readOnly: true, mainField: "query", requests: Call.searchRequests},
 
-	worktree.EnterTool: {main: "name", requests: Call.entersWorktree}, worktree.ExitTool: {main: "action", requests: Call.leavesWorktree},
-	mcp.ListResources: {main: "server", requests: Call.readsServer}, mcp.ReadResource: {requests: Call.readsServer},
+	worktree.EnterTool: {mainField: "name", requests: Call.enterWorktreeRequests}, worktree.ExitTool: {mainField: "action", requests: Call.leaveWorktreeRequests},
+	mcp.ListResources: {mainField: "server", requests: Call.readServerRequests}, mcp.ReadResource: {requests: Call.readServerRequests},
 
-	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true, main: "plan"}, "EnterPlanMode": {readOnly: true},
-	"Agent": {fields: []string{"subagent_type"}, usual: agent.GeneralPurpose.Name, readOnly: true},
+	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true, mainField: "plan"}, "EnterPlanMode": {readOnly: true},
+	"Agent": {fields: []string{"subagent_type"}, defaultValue: agent.GeneralPurpose.Name, readOnly: true},
 	"Skill": {fields: []string{"skill"}, readOnly: true}, "TeamCreate": {readOnly: true}, "TeamDelete": {readOnly: true}, "SendMessage": {readOnly: true},
 	"AskUser": {readOnly: true}, "CronList": {readOnly: true}, "LSP": {readOnly: true},
-	"TaskCreate": {readOnly: true, main: "subject"}, "TaskUpdate": {readOnly: true, main: "taskId"}, "TodoWrite": {readOnly: true}, "TaskGet": {readOnly: true, main: "taskId"}, "TaskList": {readOnly: true},
-	"TaskOutput": {readOnly: true, main: "task_id"}, "TaskStop": {readOnly: true, main: "task_id"},
+	"TaskCreate": {readOnly: true, mainField: "subject"}, "TaskUpdate": {readOnly: true, mainField: "taskId"}, "TodoWrite": {readOnly: true}, "TaskGet": {readOnly: true, mainField: "taskId"}, "TaskList": {readOnly: true},
+	"TaskOutput": {readOnly: true, mainField: "task_id"}, "TaskStop": {readOnly: true, mainField: "task_id"},
 	"ToolSearch": {readOnly: true}, "pause_for_human": {readOnly: true},
 }
 
@@ -85,7 +85,7 @@ func (c Call) Requests() ([]policy.Request, error) {
 	}
 	t := toolFields[c.Tool]
 	if t.requests != nil {
-		return c.filled(t)
+		return c.inputRequests(t)
 	}
 	r.Operation, r.ReadOnly, r.Person = t.op, t.readOnly, t.person
 	if t.fields == nil { // it names only itself
@@ -133,14 +133,14 @@ func (t toolField) value(c Call) (string, error) {
 	for i, field := range t.fields {
 		switch s := found[i]; {
 		case s == nil:
-		case *s == "" && !t.here:
+		case *s == "" && !t.defaultsToCwd:
 			return "", fmt.Errorf("input: %s is empty", field)
 		default:
 			return *s, nil
 		}
 	}
-	if t.here || t.usual != "" {
-		return t.usual, nil
+	if t.defaultsToCwd || t.defaultValue != "" {
+		return t.defaultValue, nil
 	}
 	return "", fmt.Errorf("the input of %s has no %s", c.Tool, t.fields[0])
 }
@@ -185,23 +185,23 @@ func mcpTool(name string) (server, tool string, ok bool) {
 func MakeInput(tool, value string) (json.RawMessage, error) {
 	t := toolFields[tool]
 	if t.fields != nil {
-		t.main = t.fields[0]
+		t.mainField = t.fields[0]
 	}
-	if t.main == "" {
+	if t.mainField == "" {
 		return nil, fmt.Errorf("the input of %s must be a JSON object", tool)
 	}
-	return json.Marshal(map[string]string{t.main: value})
+	return json.Marshal(map[string]string{t.mainField: value})
 }
 
 // NeedsInput reports whether a call of the tool requires an input.
 func NeedsInput(tool string) bool {
 	t := toolFields[tool]
-	return t.fields != nil && !t.here && t.usual == ""
+	return t.fields != nil && !t.defaultsToCwd && t.defaultValue == ""
 }
 
-// filled returns the requests of a tool that derives them from its whole input, completed as in the
-// agent loop.
-func (c Call) filled(t toolField) ([]policy.Request, error) {
+// inputRequests returns the requests of a tool that derives them from its whole input, completed as
+// in the agent loop.
+func (c Call) inputRequests(t toolField) ([]policy.Request, error) {
 	list, err := t.requests(c)
 	for i := range list {
 		r := &list[i]
@@ -232,14 +232,14 @@ func (c Call) decode(fields map[string]any) error {
 	return nil
 }
 
-// searches returns what WebSearch connects to.
-func (c Call) searches() ([]policy.Request, error) {
+// searchRequests returns what WebSearch connects to.
+func (c Call) searchRequests() ([]policy.Request, error) {
 	at, err := web.TargetOf(cmp.Or(c.Search, web.BraveURL))
 	return []policy.Request{{Operation: policy.OpConnect, Resource: at}}, err
 }
 
-// entersWorktree returns the git command that creates a worktree.
-func (c Call) entersWorktree() ([]policy.Request, error) {
+// enterWorktreeRequests returns the git command that creates a worktree.
+func (c Call) enterWorktreeRequests() ([]policy.Request, error) {
 	var name string
 	if err := c.decode(map[string]any{"name": &name}); err != nil {
 		return nil, err
@@ -248,8 +248,8 @@ func (c Call) entersWorktree() ([]policy.Request, error) {
 	return []policy.Request{r}, err
 }
 
-// leavesWorktree returns the git command that removes the folder's worktree.
-func (c Call) leavesWorktree() ([]policy.Request, error) {
+// leaveWorktreeRequests returns the git command that removes the folder's worktree.
+func (c Call) leaveWorktreeRequests() ([]policy.Request, error) {
 	var action string
 	var discard bool
 	if err := c.decode(map[string]any{"action": &action, "discard_changes": &discard}); err != nil {
@@ -259,9 +259,9 @@ func (c Call) leavesWorktree() ([]policy.Request, error) {
 	return []policy.Request{r}, err
 }
 
-// readsServer returns what is read from an MCP server. Without a name, every running server is
-// listed.
-func (c Call) readsServer() ([]policy.Request, error) {
+// readServerRequests returns what is read from an MCP server. Without a name, every running server
+// is listed.
+func (c Call) readServerRequests() ([]policy.Request, error) {
 	var server, uri string
 	if err := c.decode(map[string]any{"server": &server, "uri": &uri}); err != nil {
 		return nil, err
@@ -277,8 +277,8 @@ func (c Call) readsServer() ([]policy.Request, error) {
 	return []policy.Request{mcp.ReadRequest(c.Tool, server, "resources")}, nil
 }
 
-// runsProgram returns the program's file and its command line.
-func (c Call) runsProgram() ([]policy.Request, error) {
+// runProgramRequests returns the program's file and its command line.
+func (c Call) runProgramRequests() ([]policy.Request, error) {
 	var program string
 	var args []string
 	if err := c.decode(map[string]any{"program": &program, "args": &args}); err != nil {

@@ -44,10 +44,10 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	if a.at == nil {
 		a.at = map[string]int64{}
 	}
-	if err := a.files(ctx); err != nil {
+	if err := a.restoreFiles(ctx); err != nil {
 		return nil, err
 	}
-	return a.r, a.transcript(ctx)
+	return a.r, a.rewindTranscript(ctx)
 }
 
 // fingerprint returns, as text, the parts of the plan that must still be the same when the plan is
@@ -69,8 +69,8 @@ type applyRun struct {
 	r   *Result
 }
 
-func (a *applyRun) files(ctx context.Context) error {
-	list := a.p.changing()
+func (a *applyRun) restoreFiles(ctx context.Context) error {
+	list := a.p.changedFiles()
 	if len(list) > 0 && (!a.p.o.Transcript || a.p.o.Fork) { // the session's transcript stays
 		// Notify before the first file: after the last one, a crash could prevent it.
 		if err := a.notify(ctx, list); err != nil {
@@ -79,7 +79,7 @@ func (a *applyRun) files(ctx context.Context) error {
 	}
 	n := 0
 	for _, f := range list {
-		if err := a.file(ctx, f); err != nil {
+		if err := a.restoreFile(ctx, f); err != nil {
 			return fmt.Errorf("rewind: %s: %w; %d of %d files were restored; run the rewind again to restore the rest", f.Path, err, n, len(list))
 		}
 		a.r.Files = append(a.r.Files, *f)
@@ -93,9 +93,9 @@ func (a *applyRun) files(ctx context.Context) error {
 	return nil
 }
 
-// changing returns the files that the rewind changes, in the order in which to change them. A file
-// whose folders are deleted together with it comes after the other files in those folders.
-func (p *Plan) changing() []*File {
+// changedFiles returns the files that the rewind changes, in the order in which to change them. A
+// file whose folders are deleted together with it comes after the other files in those folders.
+func (p *Plan) changedFiles() []*File {
 	var list []*File
 	for i := range p.Files {
 		if p.Files[i].changes() {
@@ -112,8 +112,8 @@ func (p *Plan) changing() []*File {
 	return list
 }
 
-// file stores the current content of a file, and then restores the file.
-func (a *applyRun) file(ctx context.Context, f *File) error {
+// restoreFile stores the current content of a file, and then restores the file.
+func (a *applyRun) restoreFile(ctx context.Context, f *File) error {
 	if err := a.saveCurrent(ctx, f); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (a *applyRun) notify(ctx context.Context, list []*File) error {
 	return err
 }
 
-func (a *applyRun) transcript(ctx context.Context) error {
+func (a *applyRun) rewindTranscript(ctx context.Context) error {
 	if !a.p.o.Transcript {
 		return nil
 	}

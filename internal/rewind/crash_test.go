@@ -76,12 +76,12 @@ func TestAllOrNothing(t *testing.T) {
 			h.edits("ok", "o2")
 			c.do(d, h)
 			id := h.ends()
-			was := d.all()
+			was := d.allFiles()
 			_, err := d.plan(id, c.o).Apply(t.Context())
 			if !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("%v", err)
 			}
-			d.is(was)
+			d.wantFiles(was)
 		})
 	}
 }
@@ -112,7 +112,7 @@ func TestCrashDuringApply(t *testing.T) {
 		}
 		o.afterFile = nil
 		d.apply(id, o)
-		d.is("a=a1 b=b1")
+		d.wantFiles("a=a1 b=b1")
 		if m, err := d.s.Get(t.Context(), id); err != nil || m.MessageCount != 1 {
 			t.Errorf("%d items, %v", m.MessageCount, err)
 		}
@@ -126,7 +126,7 @@ func TestCrashDuringApply(t *testing.T) {
 	data, _ := record.PackContent([]byte("a2"))
 	h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Digest(sha256.Sum256([]byte("a2"))).String(), Data: data, After: session.Digest(sha256.Sum256([]byte("a3"))).String()})
 	d.apply(h.ends(), Options{Seq: start})
-	d.is("a=a1")
+	d.wantFiles("a=a1")
 }
 
 // The model is notified of restored files even if the crash comes after the last file.

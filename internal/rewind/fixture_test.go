@@ -55,8 +55,8 @@ func (d *rewindEnv) put(name, content string) {
 	d.must(os.WriteFile(d.path(name), []byte(content), 0o644))
 }
 
-// all returns the files of the folder, as "name=content" in order.
-func (d *rewindEnv) all() string {
+// allFiles returns the files of the folder, as "name=content" in order.
+func (d *rewindEnv) allFiles() string {
 	d.t.Helper()
 	var list []string
 	d.must(filepath.WalkDir(d.dir, func(path string, e os.DirEntry, err error) error {
@@ -182,9 +182,9 @@ func (d *rewindEnv) actions(p *Plan) string {
 	return strings.Join(list, " ")
 }
 
-func (d *rewindEnv) is(want string) {
+func (d *rewindEnv) wantFiles(want string) {
 	d.t.Helper()
-	if got := d.all(); got != want {
+	if got := d.allFiles(); got != want {
 		d.t.Errorf("there is\n  %s\nwant\n  %s", got, want)
 	}
 }

@@ -59,17 +59,17 @@ func TestRewindFiles(t *testing.T) {
 			id := h.ends()
 
 			before := "a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n"
-			d.is(before)
+			d.wantFiles(before)
 			p := d.plan(id, Options{Seq: start, Actor: "test"})
 			if got := d.actions(p); got != "a:restore b:recreate c:restore new:delete same:same x/kept/new:delete x/y/new:delete" {
 				t.Fatalf("plan: %s", got)
 			}
-			d.is(before) // a plan changes nothing
+			d.wantFiles(before) // a plan changes nothing
 			if _, err := p.Apply(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			after := "a=a1 b=b1 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t"
-			d.is(after)
+			d.wantFiles(after)
 			if info, err := os.Stat(d.path("a")); err != nil || info.Mode().Perm() != 0o640 {
 				t.Errorf("mode %v, %v", info.Mode(), err)
 			}
@@ -78,7 +78,7 @@ func TestRewindFiles(t *testing.T) {
 			}
 			// Rewind to the middle, which is forward from here, and to before the rewind, which undoes it.
 			d.apply(id, Options{Seq: middle})
-			d.is("a=a2 b=b2 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t")
+			d.wantFiles("a=a2 b=b2 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t")
 			state, err := d.s.Get(t.Context(), id)
 			d.must(err)
 			first := int64(0)
@@ -94,7 +94,7 @@ func TestRewindFiles(t *testing.T) {
 				t.Fatal("the rewind is not recorded")
 			}
 			d.apply(id, Options{Seq: first - 1})
-			d.is("a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n")
+			d.wantFiles("a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n")
 		})
 	}
 }
@@ -117,19 +117,19 @@ func TestConflictNotOverwritten(t *testing.T) {
 	if got := d.actions(p); got != ".git/config:conflict a:conflict b:restore new:conflict" {
 		t.Fatalf("plan: %s", got)
 	}
-	was := d.all()
+	was := d.allFiles()
 	_, err := p.Apply(t.Context())
 	var blocked *BlockedError
 	if !errors.As(err, &blocked) || len(blocked.Files) != 3 || !errors.Is(err, ErrBlocked) {
 		t.Fatalf("applied: %v", err)
 	}
-	d.is(was)
+	d.wantFiles(was)
 	p = d.plan(id, Options{Seq: start, Except: []string{d.path("a"), d.path(".git/config"), d.path("new")}})
 	if got := d.actions(p); got != ".git/config:left a:left b:restore new:left" {
 		t.Fatalf("plan: %s", got)
 	}
 	d.apply(id, Options{Seq: start, Force: true})
-	d.is(".git/ .git/config=g1 a=a1 b=b1")
+	d.wantFiles(".git/ .git/config=g1 a=a1 b=b1")
 	undo := int64(0)
 	for s, err := range d.s.Records(t.Context(), id, session.Range{Reverse: true}) {
 		d.must(err)
@@ -138,7 +138,7 @@ func TestConflictNotOverwritten(t *testing.T) {
 		}
 	}
 	d.apply(id, Options{Seq: undo, Force: true}) // the content written by others was stored, too
-	d.is(".git/ .git/config=g2 a=theirs b=b2 new=theirs")
+	d.wantFiles(".git/ .git/config=g2 a=theirs b=b2 new=theirs")
 }
 
 // TestForeignChanges checks the note about changes by others between the changes of tools.
@@ -181,7 +181,7 @@ func TestFoldersRemovedWithLastFile(t *testing.T) {
 	}
 	id := h.ends()
 	d.apply(id, Options{Seq: start})
-	d.is("kept/ kept/theirs=t")
+	d.wantFiles("kept/ kept/theirs=t")
 }
 
 func TestRewindSubagentFiles(t *testing.T) {
@@ -218,7 +218,7 @@ func TestRewindSubagentFiles(t *testing.T) {
 		t.Fatalf("plan: %s", got)
 	}
 	d.apply(id, Options{Seq: start})
-	d.is("a=a1 early=e1 stranger=s1")
+	d.wantFiles("a=a1 early=e1 stranger=s1")
 	if p := d.plan(id, Options{Seq: start}); p.Changes() {
 		t.Errorf("once more: %s", d.actions(p))
 	}
@@ -253,7 +253,7 @@ func TestRewindFork(t *testing.T) {
 		t.Errorf("to where it begins: %s", got)
 	}
 	d.apply(fork, Options{Seq: start})
-	d.is("a=a1 only=there only2=there")
+	d.wantFiles("a=a1 only=there only2=there")
 }
 
 func TestRewindTranscript(t *testing.T) {
@@ -339,7 +339,7 @@ func TestSecretsNotStored(t *testing.T) {
 	id := h.ends()
 	mask := func(p json.RawMessage) json.RawMessage { return bytes.ReplaceAll(p, []byte("geheim"), []byte("x")) }
 	r := d.apply(id, Options{Seq: start, Mask: mask})
-	d.is("a=a1")
+	d.wantFiles("a=a1")
 	if len(r.NotRestored) != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -26,19 +26,19 @@ var mutations = []mutation{
 	},
 	{
 		name: "a change does not reach a working sub-agent", file: "agent/round.go",
-		was:   "	if err := l.a.shared.takeIn(ctx); err != nil {",
-		is:    "	if l.a.opt.parent != nil {\n	} else if err := l.a.shared.takeIn(ctx); err != nil {",
+		was:   "	if err := l.a.shared.readNew(ctx); err != nil {",
+		is:    "	if l.a.opt.parent != nil {\n	} else if err := l.a.shared.readNew(ctx); err != nil {",
 		finds: "the policy of the run|nobody has allowed it",
 	},
 	{
-		name: "a grant of a sub-agent's question is in the sub-agent's log", file: "agent/journal.go",
+		name: "a grant of a sub-agent's question is in the sub-agent's log", file: "agent/entries.go",
 		was:   " || k == record.KindPolicyChanged",
 		is:    "",
 		finds: "its log says|nobody can revoke it",
 	},
 	{
 		name: "what another program grants counts for the call itself", file: "agent/answer.go",
-		was: "l.decideWithout(ctx, l.a.shared.grantOf(c.question.ID), c", is: "l.decideWithout(ctx, \"\", c",
+		was: "l.decideWithout(ctx, l.a.shared.grantOf(c.approval.ID), c", is: "l.decideWithout(ctx, \"\", c",
 		finds: "its log says|denies it",
 	},
 	{
@@ -53,21 +53,21 @@ var mutations = []mutation{
 	},
 	{
 		name: "what a compaction costs is not on record", file: "agent/mutate.go",
-		was: "l.a.recordPaid(ctx, paid, forMutator)", is: "error(nil)",
+		was: "l.a.recordUsage(ctx, paid, forMutator)", is: "error(nil)",
 		finds: "has cost",
 	},
 	{
 		name: "what a sub-agent costs is not on record for the run", file: "agent/attempt.go",
-		was: "	return a.recordPaid(ctx, p, forAgent)\n", is: "	return nil\n",
+		was: "	return a.recordUsage(ctx, p, forAgent)\n", is: "	return nil\n",
 		finds: "has cost",
 	},
 	{
-		name: "a redaction knows no sub-agents", file: "session/relatives.go",
+		name: "a redaction knows no sub-agents", file: "session/related.go",
 		was: "		tie(id, of.Owner)\n", is: "",
 		finds: "was erased, and",
 	},
 	{
-		name: "a redaction knows no forks", file: "session/relatives.go",
+		name: "a redaction knows no forks", file: "session/related.go",
 		was: "		tie(id, of.Parent)\n", is: "",
 		finds: "was erased, and",
 	},

@@ -91,14 +91,14 @@ func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Agent
 			parts.Close()
 			return nil, err
 		}
-		inWorktree(ctx, r, parts.Tools, made)
+		useWorktree(ctx, r, parts.Tools, made)
 	}
 	return made, nil
 }
 
-// inWorktree lets an agent work in a worktree. When the run completes, the worktree is removed if
+// useWorktree lets an agent work in a worktree. When the run completes, the worktree is removed if
 // nothing would be lost.
-func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made *runs.AgentParts) {
+func useWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made *runs.AgentParts) {
 	enter := b.EnterWorktree(r.Spec.Worktree.Name, "run")
 	made.Options.EnterDir = func(ctx context.Context) (dir, text string, err error) {
 		dir, text, err = enter(ctx)

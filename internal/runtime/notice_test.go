@@ -19,7 +19,7 @@ import (
 
 // Ignored settings of a run in the daemon are logged and emitted as notices to its client, unless that is
 // the command line, which shows them itself.
-func TestNoticesThere(t *testing.T) {
+func TestNoticesReachClient(t *testing.T) {
 	dir := t.TempDir()
 	work := filepath.Join(dir, "work")
 	own := filepath.Join(work, ".claude", "skills", "own")

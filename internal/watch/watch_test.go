@@ -50,7 +50,7 @@ type watchEnv struct {
 	reported chan string
 }
 
-func newHouse(t *testing.T, o watch.Options, names ...string) *watchEnv {
+func newWatchEnv(t *testing.T, o watch.Options, names ...string) *watchEnv {
 	t.Helper()
 	h := &watchEnv{t: t, dir: t.TempDir(), outside: t.TempDir(), reported: make(chan string, 100)}
 	fire := o.Fire
@@ -133,7 +133,7 @@ func (h *watchEnv) quiet(name string) {
 }
 
 func TestLife(t *testing.T) {
-	h := newHouse(t, watch.Options{}, "a.txt", "deep/er/b.txt")
+	h := newWatchEnv(t, watch.Options{}, "a.txt", "deep/er/b.txt")
 	h.write("other.txt", "nobody named it")
 	h.write("a.txt", "one")
 	h.wants("add a.txt")
@@ -156,7 +156,7 @@ func TestLife(t *testing.T) {
 
 // TestReplaced saves a file as editors do: another file takes its name.
 func TestReplaced(t *testing.T) {
-	h := newHouse(t, watch.Options{Settle: 30 * time.Millisecond})
+	h := newWatchEnv(t, watch.Options{Settle: 30 * time.Millisecond})
 	h.write("a.txt", "one")
 	h.watch("first", "a.txt")
 	h.write("a.txt~", "two")
@@ -168,7 +168,7 @@ func TestReplaced(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
-	h := newHouse(t, watch.Options{})
+	h := newWatchEnv(t, watch.Options{})
 	h.write("d/one", "1")
 	h.watch("first", "d", "later")
 	h.write("d/two", "2")
@@ -219,7 +219,7 @@ func TestLists(t *testing.T) {
 }
 
 func TestListReplaced(t *testing.T) {
-	h := newHouse(t, watch.Options{}, "a")
+	h := newWatchEnv(t, watch.Options{}, "a")
 	h.watch("second", "b")
 	h.watch("second", "c")
 	h.write("b", "nobody wants it any more")
@@ -239,7 +239,7 @@ func TestMarkReported(t *testing.T) {
 		began <- true
 		<-resume
 	})
-	h := newHouse(t, watch.Options{Fire: func(watch.Change) { fire() }}, "gate", "a", "d/b")
+	h := newWatchEnv(t, watch.Options{Fire: func(watch.Change) { fire() }}, "gate", "a", "d/b")
 	h.write("gate", "")
 	<-began // nothing is reported before this
 	h.write("a", "1")
@@ -251,7 +251,7 @@ func TestMarkReported(t *testing.T) {
 }
 
 func TestChangesWhileFiring(t *testing.T) {
-	h := newHouse(t, watch.Options{})
+	h := newWatchEnv(t, watch.Options{})
 	began, resume := make(chan bool), make(chan bool)
 	first := true
 	var w *watch.Watcher
@@ -289,7 +289,7 @@ func TestRefused(t *testing.T) {
 	if _, err := watch.New(nil); err == nil {
 		t.Error("a watcher without Fire")
 	}
-	h := newHouse(t, watch.Options{Limit: 3}, "a")
+	h := newWatchEnv(t, watch.Options{Limit: 3}, "a")
 	for _, bad := range []string{"relative", "", "/a\x00b"} {
 		if err := h.w.Watch("bad", []string{bad}); err == nil {
 			t.Errorf("%q is watched", bad)

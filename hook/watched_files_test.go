@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-func TestWatchNames(t *testing.T) {
+func TestWatchedFiles(t *testing.T) {
 	var none *hook.Registry
 	if got := none.WatchedFiles(); got != nil {
 		t.Errorf("no registry names %q", got)

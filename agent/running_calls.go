@@ -11,22 +11,22 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// work contains the ready calls of a round while they run, each on its own goroutine. The loop's
-// goroutine waits until the calls end, and handles their nested requests. A call that continues in
-// the background is no longer part of it.
+// runningCalls contains the ready calls of a round while they run, each on its own goroutine. The
+// loop's goroutine waits until the calls end, and handles their nested requests. A call that
+// continues in the background is no longer part of it.
 //
 //	calls ─► Call.Ask ─► requests ─► awaitCall ─► guard ─► allow, deny, or an approval request
 //	      └► over ─────────────────► awaitCall ─► results
-type work struct {
+type runningCalls struct {
 	jobs     []*job
 	over     chan struct{} // closed when all calls have ended or continue in the background
 	requests chan *nestedRequest
 }
 
-// startWork runs calls that are already recorded as started. They continue between calls of
+// startCalls runs calls that are already recorded as started. They continue between calls of
 // Driver.Next, and end with ctx only during awaitCall.
-func (l *loop) startWork(ctx context.Context, calls []*call) *work {
-	w := &work{over: make(chan struct{}), requests: make(chan *nestedRequest)}
+func (l *loop) startCalls(ctx context.Context, calls []*call) *runningCalls {
+	w := &runningCalls{over: make(chan struct{}), requests: make(chan *nestedRequest)}
 	var wg sync.WaitGroup
 	for _, c := range calls {
 		j := l.newJob(context.WithoutCancel(ctx), c)
@@ -42,20 +42,20 @@ func (l *loop) startWork(ctx context.Context, calls []*call) *work {
 }
 
 // stop interrupts the calls.
-func (w *work) stop(cause error) {
+func (w *runningCalls) stop(cause error) {
 	for _, j := range w.jobs {
 		j.interrupt(cause)
 	}
 }
 
-// results stores the result of each job in its call.
-func (w *work) results() {
+// storeResults stores the result of each job in its call.
+func (w *runningCalls) storeResults() {
 	for _, j := range w.jobs {
 		j.deliver()
 	}
 }
 
-func (l *loop) runCall(w *work, j *job) {
+func (l *loop) runCall(w *runningCalls, j *job) {
 	began := l.a.opt.Clock()
 	result := tool.Failure("tool execution failed: the tool called runtime.Goexit")
 	defer func() {
@@ -66,13 +66,13 @@ func (l *loop) runCall(w *work, j *job) {
 	}()
 	as := *j.c.call
 	as.Output = &j.out
-	as.Save = l.keeper(j.c)
+	as.Save = l.fileSaver(j.c)
 	as.Fill = func(asker context.Context, r policy.Request) (json.RawMessage, error) {
 		r.Person, r.Form = true, true
-		return l.askOf(w, j, asker, r)
+		return l.askNested(w, j, asker, r)
 	}
 	as.Ask = func(asker context.Context, r policy.Request) error {
-		_, err := l.askOf(w, j, asker, r)
+		_, err := l.askNested(w, j, asker, r)
 		return err
 	}
 	res, err := j.c.tool.Run(context.WithValue(j.ctx, agentKey{}, l.a), &as)
@@ -85,9 +85,9 @@ func (l *loop) runCall(w *work, j *job) {
 	result = res
 }
 
-// askOf handles a nested request of a job that runs in the foreground or background. It returns the
-// allowed input.
-func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (json.RawMessage, error) {
+// askNested handles a nested request of a job that runs in the foreground or background. It returns
+// the allowed input.
+func (l *loop) askNested(w *runningCalls, j *job, asker context.Context, r policy.Request) (json.RawMessage, error) {
 	if j.holdForeground() {
 		defer j.releaseForeground()
 		return w.ask(j.ctx, asker, j.c, r)
@@ -98,7 +98,7 @@ func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (
 // awaitCall waits for the running calls or for a nested request.
 func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	r := l.round
-	w := r.work
+	w := r.running
 	if c := r.asked; c != nil {
 		switch {
 		case ctx.Err() != nil:
@@ -109,7 +109,7 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 		if settled, err := l.pollAnswer(ctx); settled || err != nil {
 			return DriverState{}, false, err
 		}
-		return DriverState{Approvals: r.approvals()}, true, l.notifyAsked(ctx, c)
+		return DriverState{Approvals: r.approvals()}, true, l.notifyApproval(ctx, c)
 	}
 	if r.stop {
 		w.stop(errInterrupted)
@@ -126,8 +126,8 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 		l.emitChanges()
 		return DriverState{}, false, l.a.suspendedBy()
 	}
-	w.results()
-	r.work = nil
+	w.storeResults()
+	r.running = nil
 	return l.nextCalls(ctx)
 }
 
@@ -143,13 +143,13 @@ func (l *loop) halt(ctx context.Context) error {
 
 func (l *loop) endEarly(ctx context.Context) error {
 	r := l.round
-	if r == nil || r.work == nil {
+	if r == nil || r.running == nil {
 		return nil
 	}
-	r.work.stop(errInterrupted)
-	<-r.work.over
-	r.work.results()
-	r.work = nil
+	r.running.stop(errInterrupted)
+	<-r.running.over
+	r.running.storeResults()
+	r.running = nil
 	if l.broken != nil {
 		return nil //nolint:nilerr // the error was reported when the loop broke, and nothing can be recorded
 	}

@@ -21,18 +21,18 @@ func TestSubjectOfAPath(t *testing.T) {
 		{Request{Operation: OpRead, Resource: "/a\x00b"}, "", shellparse.Read},
 		{Request{Operation: OpSecret, Resource: "/w/key"}, "/w/key", shellparse.Read},
 	} {
-		s := newSubject(c.request, "", nil)
-		if len(s.places) != 1 || s.places[0].path != c.path || s.places[0].access != c.access || s.places[0].command != -1 || s.reading != nil {
-			t.Errorf("%+v: %+v", c.request, s.places)
+		s := newRequestView(c.request, "", nil)
+		if len(s.paths) != 1 || s.paths[0].path != c.path || s.paths[0].access != c.access || s.paths[0].command != -1 || s.reading != nil {
+			t.Errorf("%+v: %+v", c.request, s.paths)
 		}
 	}
 	r := Request{Operation: OpExec, Resource: "/usr/bin/rm", NamedPath: "/w/rm", Line: "/w/rm -r '/a b'", Cwd: "/w"}
-	s := newSubject(r, "", nil)
-	if last := s.places[len(s.places)-1]; s.reading == nil || last.path != "/w/rm" || last.real != "/usr/bin/rm" || last.access != shellparse.Exec || s.places[0].path != "/w/rm" && s.places[0].path != "/a b" {
-		t.Errorf("%+v: %+v", r, s.places)
+	s := newRequestView(r, "", nil)
+	if last := s.paths[len(s.paths)-1]; s.reading == nil || last.path != "/w/rm" || last.real != "/usr/bin/rm" || last.access != shellparse.Exec || s.paths[0].path != "/w/rm" && s.paths[0].path != "/a b" {
+		t.Errorf("%+v: %+v", r, s.paths)
 	}
 	for _, r := range []Request{fetch("x.org"), mcp("mcp__s__t"), {Tool: "Todo"}, {Operation: OpSecret, Resource: "TOKEN"}} {
-		if s := newSubject(r, "", nil); len(s.places) != 0 || s.reading != nil {
+		if s := newRequestView(r, "", nil); len(s.paths) != 0 || s.reading != nil {
 			t.Errorf("%+v: %+v", r, s)
 		}
 	}
@@ -40,11 +40,11 @@ func TestSubjectOfAPath(t *testing.T) {
 
 func TestSubjectOfACommand(t *testing.T) {
 	resolve := func(p string) string { return strings.Replace(p, "/w/link", "/out", 1) }
-	s := newSubject(bash("cat link/a > b; cat link/../c < ~/d"), "/home/u", resolve)
+	s := newRequestView(bash("cat link/a > b; cat link/../c < ~/d"), "/home/u", resolve)
 	want := map[string]string{ // path as named: what it leads to
 		"/w/link/a": "/out/a", "/w/b": "/w/b", "/w/c": "/c", "/home/u/d": "/home/u/d",
 	}
-	for _, p := range s.places {
+	for _, p := range s.paths {
 		if leads, ok := want[p.path]; !ok || leads != p.real {
 			t.Errorf("%s leads to %s, want %q", p.path, p.real, leads)
 		}
@@ -53,7 +53,7 @@ func TestSubjectOfACommand(t *testing.T) {
 	if len(want) > 0 || len(s.lines) != 2 {
 		t.Errorf("missing: %v, lines %q", want, s.lines)
 	}
-	if first, last := s.places[0].command, s.places[len(s.places)-1].command; first != 0 || last != 1 {
+	if first, last := s.paths[0].command, s.paths[len(s.paths)-1].command; first != 0 || last != 1 {
 		t.Errorf("the commands of the places are %d and %d", first, last)
 	}
 }
@@ -103,7 +103,7 @@ func TestUnmatchedRequests(t *testing.T) {
 		"make > /dev/null 2>&1":       "",
 		"cat a > /dev/null; make > a": "/w/a",
 	} {
-		said := r.rule(newSubject(bash(line), "/home/u", nil))
+		said := r.evaluate(newRequestView(bash(line), "/home/u", nil))
 		var open []string
 		for _, p := range said.open {
 			if p.path == "" {

@@ -16,7 +16,7 @@ type requestView struct {
 
 	reading *shellparse.Reading // the parsed command; nil for other requests
 	read    shellparse.Options  // the options of the parse
-	places  []requestPath       // paths that the request, or the command in it, would touch
+	paths   []requestPath       // paths that the request, or the command in it, would touch
 	lines   [][]string          // for each command, the lines that deny and ask rules are compared with
 	params  *params             // fields of the input; nil until they are first used
 }
@@ -39,13 +39,14 @@ type builtinPolicy interface {
 	judge(s *requestView) Verdict
 }
 
-// newSubject prepares a request. home and resolve are the fields of [Config]; resolve may be nil.
-func newSubject(r Request, home string, resolve func(string) string) *requestView {
+// newRequestView prepares a request. home and resolve are the fields of [Config]; resolve may be
+// nil.
+func newRequestView(r Request, home string, resolve func(string) string) *requestView {
 	s := &requestView{Request: r}
 	if line := r.command(); line != "" || r.Operation == OpCommand {
 		s.read = shellparse.Options{Dir: r.Cwd, Home: home}
 		s.reading = shellparse.Parse(line, &s.read)
-		s.readPlaces(resolve)
+		s.findPaths(resolve)
 		s.lines = linesOf(s.reading)
 	}
 	if access := accessOf(r); access != 0 {
@@ -57,7 +58,7 @@ func newSubject(r Request, home string, resolve func(string) string) *requestVie
 		if s.reading != nil {
 			p.command = 0 // the resource is the program of the first command
 		}
-		s.places = append(s.places, p)
+		s.paths = append(s.paths, p)
 	}
 	return s
 }
@@ -74,7 +75,7 @@ func (r *Request) command() string {
 	return ""
 }
 
-func (s *requestView) readPlaces(resolve func(string) string) {
+func (s *requestView) findPaths(resolve func(string) string) {
 	n := 0
 	for i := range s.reading.Commands {
 		n += len(s.reading.Commands[i].Paths)
@@ -82,14 +83,14 @@ func (s *requestView) readPlaces(resolve func(string) string) {
 	if n == 0 {
 		return
 	}
-	s.places = make([]requestPath, 0, n)
+	s.paths = make([]requestPath, 0, n)
 	for i := range s.reading.Commands {
 		for _, p := range s.reading.Commands[i].Paths {
 			named := p.Path
 			if p.Raw != "" && resolve != nil {
 				named = p.Raw // ".." is applied after resolving a link
 			}
-			s.places = append(s.places, requestPath{
+			s.paths = append(s.paths, requestPath{
 				path: p.Path, real: resolved(throughProc(named, s.reading.Commands[i].Dir), resolve), arg: p.Arg, pattern: p.Pattern,
 				access: p.Access, from: p.Source, tree: p.Tree, command: i,
 			})
@@ -116,10 +117,10 @@ func accessOf(r Request) shellparse.Access {
 	return 0
 }
 
-// ofServer returns a tool name for a request that an MCP server sends to the user, so that rules
+// serverTool returns a tool name for a request that an MCP server sends to the user, so that rules
 // about the server apply to the request. It returns "" for other requests and for the server's own
 // tools. The resource begins with the server's name, as it is written in rules.
-func (s *requestView) ofServer() string {
+func (s *requestView) serverTool() string {
 	server, _, ok := strings.Cut(s.Resource, "/")
 	if s.Operation != OpMCP || !ok || strings.HasPrefix(s.Tool, mcpPrefix) {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func TestLateRules(t *testing.T) {
+func TestDynamicRules(t *testing.T) {
 	late := &policy.DynamicRules{}
 	g, err := policy.New(&policy.Config{
 		Mode: policy.ModeBypass, Folders: []string{"/p"}, Limits: []policy.NamedPolicy{{Name: "changed settings", Policy: late}},

@@ -37,37 +37,37 @@ func TestDigestScriptFiles(t *testing.T) {
 		dir := project(t, c.file, "other.sh", "hooks/src/main.py", "hooks/other.py", "package-lock.json", "sub/x")
 		write(t, filepath.Join(dir, c.script), c.text+"\n# ./other.sh\nguarded='package-lock.json hooks/src/main.py'; other=1\n")
 		d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: c.command}
-		before := sealOf(t, d, dir)
+		before := computeDigest(t, d, dir)
 		for _, name := range []string{"other.sh", "hooks/src/main.py", "hooks/other.py", "package-lock.json"} {
 			write(t, filepath.Join(dir, name), "v2")
-			if sealOf(t, d, dir) != before {
+			if computeDigest(t, d, dir) != before {
 				t.Errorf("%s, %q: %s changes it", c.command, c.text, name)
 			}
 		}
 		write(t, filepath.Join(dir, c.file), "v2")
-		if sealOf(t, d, dir) == before {
+		if computeDigest(t, d, dir) == before {
 			t.Errorf("%s, %q: %s does not change it", c.command, c.text, c.file)
 		}
 	}
 }
 
 // Files are followed from one to the next, in circles as well.
-func TestSealFollows(t *testing.T) {
+func TestDigestFollowsReferences(t *testing.T) {
 	dir := project(t, "d.sh")
 	write(t, filepath.Join(dir, "a.sh"), ". ./b.sh")
 	write(t, filepath.Join(dir, "b.sh"), "source c.sh")
 	write(t, filepath.Join(dir, "c.sh"), "bash a.sh; bash d.sh")
 	d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: "./a.sh"}
-	before := sealOf(t, d, dir)
+	before := computeDigest(t, d, dir)
 	write(t, filepath.Join(dir, "d.sh"), "v2")
-	if sealOf(t, d, dir) == before {
+	if computeDigest(t, d, dir) == before {
 		t.Error("what a script runs indirectly is not covered")
 	}
 }
 
 // A hook that writes a log is the same hook afterwards; one that runs what it has
 // written is not.
-func TestSealLeavesLogsOut(t *testing.T) {
+func TestDigestExcludesLogs(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		changes bool
@@ -83,9 +83,9 @@ func TestSealLeavesLogsOut(t *testing.T) {
 	} {
 		dir := project(t, "hooks/other.txt")
 		d := Definition{Event: PostToolUse, Dialect: dialectClaude, Command: c.command}
-		before := sealOf(t, d, dir)
+		before := computeDigest(t, d, dir)
 		write(t, filepath.Join(dir, "hooks/log.txt"), "v1")
-		if got := sealOf(t, d, dir) != before; got != c.changes {
+		if got := computeDigest(t, d, dir) != before; got != c.changes {
 			t.Errorf("%s: changes %v", c.command, got)
 		}
 	}

@@ -128,7 +128,7 @@ func (l *loop) accept(entries []entry, recs []session.Record) error {
 				return fmt.Errorf("agent: transcript observer: %w", err)
 			}
 		}
-		if err := l.remember(e.item); err != nil {
+		if err := l.appendItem(e.item); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (l *loop) accept(entries []entry, recs []session.Record) error {
 	return nil
 }
 
-func (l *loop) remember(e transcript.Encoded) error {
+func (l *loop) appendItem(e transcript.Encoded) error {
 	l.a.mu.Lock()
 	defer l.a.mu.Unlock()
 	return l.t.Append(e)

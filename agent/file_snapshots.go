@@ -16,9 +16,9 @@ type fileSnapshots struct {
 	at map[string]int64
 }
 
-// keeper returns the function that a call uses to save a file before it changes the file, or nil
+// fileSaver returns the function that a call uses to save a file before it changes the file, or nil
 // without a log.
-func (l *loop) keeper(c *call) func(context.Context, tool.Image) error {
+func (l *loop) fileSaver(c *call) func(context.Context, tool.Image) error {
 	if l.log == nil {
 		return nil
 	}
