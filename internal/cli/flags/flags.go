@@ -8,6 +8,7 @@
 package flags
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -133,12 +134,14 @@ type SettingsFlags struct {
 	CWD            string
 	PermissionMode string
 	Settings       []string
+
+	SettingsHelp string // help text of --settings; "" is the usual one
 }
 
 func (c *SettingsFlags) Declare(b *command.Builder) {
 	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
 	b.Flag(&c.PermissionMode, "permission-mode", "", "MODE", "The permission mode. Default: the mode in the settings.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Additional settings, as a file or JSON. They override project and user settings. Repeatable.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", cmp.Or(c.SettingsHelp, "Additional settings, as a file or JSON. They override project and user settings. Repeatable."))
 }
 
 // SettingsLayerFlags select the settings file to change.

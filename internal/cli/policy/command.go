@@ -116,6 +116,7 @@ type checkCmd struct {
 
 func (c *checkCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}. Use - for standard input.")
+	c.SettingsHelp = "Use only these settings, as a file or JSON, without other layers and without trust. Repeatable."
 	b.Include(&c.SettingsFlags)
 	b.Include(&c.JSONFlag)
 	b.Require("batch")
@@ -125,8 +126,8 @@ func (c *checkCmd) Help() string {
 	return `Prints one line for each input line: {id, verdict, reason, by, trace}. cwd and mode are optional.
 An invalid line gets the decision deny, and the exit code is 2 at the end.
 
-With --settings, only those files are used: no other settings layer, and no trust. Without it, the
-settings of the current folder are used.
+With --settings, only those settings are used: no other settings layer, and no trust. Without it,
+the settings of the current folder are used.
 
   holdfast policy check --settings policy.json --batch calls.jsonl`
 }
