@@ -85,7 +85,7 @@ func (l *loop) restoreCwd(dir string) {
 // watch watches files for hooks. Relative paths start at the current directory.
 func (a *Agent) watch(paths []string) error {
 	if a.opt.Hooks.Watch == nil {
-		return errors.New("no file watcher is configured; hint: set HookOptions.Watch")
+		return errors.New("no file watcher is configured; hint: set Options.Hooks.Watch")
 	}
 	full := make([]string, len(paths))
 	for i, p := range paths {
