@@ -210,12 +210,12 @@ export function Approval({ q, gone, armed = () => true, selected, onSelect, keys
       ${plan !== undefined ? html`<${PlanActions} ready=${ready} busy=${busy} decide=${decide} open=${open} panel=${panel} keyOf=${key} />`
     : form ? html`<${FormActions} ready=${ready} busy=${busy} filled=${answers} decide=${decide} keyOf=${key} />`
     : choices ? html`<${ChoiceActions} ready=${ready} busy=${busy} answers=${answers} decide=${decide} open=${open} panel=${panel} keyOf=${key} />` : html`
-      <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('a')}</button>
-      ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('s')}</button>`}
+      <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('y')}</button>
+      ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('a')}</button>`}
       ${canSaveRule(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'always'} onClick=${() => open('always')}>Always…${key('p')}</button>`}
-      <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
-      <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
-      <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>`}
+      <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('n')}</button>
+      <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('m')}</button>
+      <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop${key('s')}</button>`}
       ${!allowed ? html`<span class="muted">You can read this, but not answer it.</span>` : !read && !own && html`<span class="muted">To answer, scroll to the end or show all of it.</span>`}
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}

@@ -98,8 +98,8 @@ function Field({ id, f, s, set, disabled }) {
 /** FormActions are the buttons of a form. */
 export function FormActions({ ready, busy, filled, decide, keyOf }) {
   const off = !ready || busy;
-  return html`<button type="button" class="allow" disabled=${off || !filled} onClick=${() => decide({ decision: 'allow', input: filled })}>Answer${keyOf('a')}</button>
-    <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>No answer${keyOf('d')}</button>
+  return html`<button type="button" class="allow" disabled=${off || !filled} onClick=${() => decide({ decision: 'allow', input: filled })}>Answer${keyOf('y')}</button>
+    <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>No answer${keyOf('n')}</button>
     <button type="button" disabled=${off} onClick=${() => decide({ decision: 'deny', stop: true })}>No answer, and stop</button>
     ${!filled && ready && html`<span class="muted">Fill in the required fields.</span>`}`;
 }

@@ -80,12 +80,13 @@ export function Inbox({ onHelp }) {
     if (key === 'j' || key === 'k') {
       select(order[i < 0 ? 0 : Math.max(0, Math.min(order.length - 1, i + (key === 'j' ? 1 : -1)))]);
     } else if (e.repeat) return;
-    else if (i < 0 && 'adrsp'.includes(key)) select(order[0]); // first show which one is selected
+    else if (i < 0 && 'ynamsp'.includes(key)) select(order[0]); // first show which one is selected
     else if (!act || away) return;
-    else if (key === 'a') act.decide({ decision: 'allow' });
-    else if (key === 'd') act.decide({ decision: 'deny' });
-    else if (key === 'r') act.open('reason');
-    else if (key === 's' && !act.once) act.open('scope');
+    else if (key === 'y') act.decide({ decision: 'allow' });
+    else if (key === 'n') act.decide({ decision: 'deny' });
+    else if (key === 'm') act.open('reason');
+    else if (key === 's') act.decide({ decision: 'deny', stop: true });
+    else if (key === 'a' && !act.once) act.open('scope');
     else if (key === 'p' && act.canSaveRule) act.open('always');
     else return;
     e.preventDefault();

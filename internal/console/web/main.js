@@ -51,7 +51,7 @@ function Nav({ path }) {
 
 const help = [
   ['Anywhere', [['?', 'this help'], ['g i', 'inbox'], ['g s', 'sessions'], ['g p', 'policy'], ['g a', 'audit'], ['/', 'search']]],
-  ['Inbox', [['j k', 'next, previous approval'], ['a', 'allow once'], ['s', 'decide for this session, with a scope'], ['p', 'always allow, with a rule in the settings'], ['d', 'deny'], ['r', 'deny with a reason'], ['Esc', 'close a panel']]],
+  ['Inbox', [['j k', 'next, previous approval'], ['y', 'allow once'], ['a', 'decide for this session, with a scope'], ['p', 'always allow, with a rule in the settings'], ['n', 'deny'], ['m', 'deny with a reason'], ['s', 'deny and stop'], ['Esc', 'close a panel']]],
 ];
 
 const Help = ({ onClose }) => html`<${Dialog} title="Keyboard" onClose=${onClose}>

@@ -63,19 +63,19 @@ export function Choices({ id, list, inputs, setInputs, disabled }) {
 export function PlanActions({ ready, busy, decide, open, panel, keyOf }) {
   const off = !ready || busy;
   const yes = (mode) => decide({ decision: 'allow', input: { mode } });
-  return html`<button type="button" class="allow" disabled=${off} onClick=${() => yes('default')}>Allow, ask before each change${keyOf('a')}</button>
+  return html`<button type="button" class="allow" disabled=${off} onClick=${() => yes('default')}>Allow, ask before each change${keyOf('y')}</button>
     <button type="button" class="allow" disabled=${off} onClick=${() => yes('acceptEdits')}>Allow, edit files without asking</button>
-    <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>Keep planning${keyOf('d')}</button>
-    <button type="button" class=${cls(panel === 'reason' && 'open')} disabled=${off} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Keep planning, because…${keyOf('r')}</button>
-    <button type="button" disabled=${off} onClick=${() => decide({ decision: 'deny', stop: true })}>Stop</button>`;
+    <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>Keep planning${keyOf('n')}</button>
+    <button type="button" class=${cls(panel === 'reason' && 'open')} disabled=${off} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Keep planning, because…${keyOf('m')}</button>
+    <button type="button" disabled=${off} onClick=${() => decide({ decision: 'deny', stop: true })}>Stop${keyOf('s')}</button>`;
 }
 
 /** ChoiceActions are the buttons of the model's questions. */
 export function ChoiceActions({ ready, busy, answers, decide, open, panel, keyOf }) {
   const off = !ready || busy;
-  return html`<button type="button" class="allow" disabled=${off || !answers} onClick=${() => decide({ decision: 'allow', input: answers })}>Answer${keyOf('a')}</button>
-    <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>No answer${keyOf('d')}</button>
-    <button type="button" disabled=${off} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>No answer, because…${keyOf('r')}</button>
-    <button type="button" disabled=${off} onClick=${() => decide({ decision: 'deny', stop: true })}>No answer, and stop</button>
+  return html`<button type="button" class="allow" disabled=${off || !answers} onClick=${() => decide({ decision: 'allow', input: answers })}>Answer${keyOf('y')}</button>
+    <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>No answer${keyOf('n')}</button>
+    <button type="button" disabled=${off} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>No answer, because…${keyOf('m')}</button>
+    <button type="button" disabled=${off} onClick=${() => decide({ decision: 'deny', stop: true })}>No answer, and stop${keyOf('s')}</button>
     ${!answers && ready && html`<span class="muted">Choose an answer to each question.</span>`}`;
 }

@@ -149,7 +149,7 @@ await run({
     };
     await to('k1');
     await page.evaluate(() => { // a second key press at once has no effect, because the list has just moved
-      const press = () => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true, cancelable: true }));
+      const press = () => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'y', bubbles: true, cancelable: true }));
       new MutationObserver((_, o) => {
         if (document.getElementById('q-k1')) return;
         o.disconnect();
@@ -162,7 +162,7 @@ await run({
     await settle(page);
     equal((await bodies()).length, 1, 'answers of two presses in a row');
     await settle(page);
-    await page.keyboard.press('r');
+    await page.keyboard.press('m');
     await until(() => page.evaluate(() => document.activeElement.tagName === 'TEXTAREA'), 'the reason has the focus');
     await page.keyboard.type('use the script, and jad');
     await page.keyboard.press('Control+Enter');
@@ -170,15 +170,20 @@ await run({
     equal(await bodies(), [{ decision: 'deny', message: 'use the script, and jad', digest: 'digest-k2' }], 'the answer with a reason');
     await settle(page);
     await to('k3').catch(async () => { await page.keyboard.press('k'); });
-    await page.keyboard.press('s');
+    await page.keyboard.press('a');
     await until(() => page.evaluate(() => document.activeElement.type === 'radio'), 'the scope has the focus');
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
-    await page.keyboard.press('a');
+    await page.keyboard.type('yns');
     await page.keyboard.press('Escape');
     equal((await bodies()).length, 0, 'answers while a dialog is open');
-    await control('answer', { id: 'k3', decision: 'deny' });
+    await to('k3').catch(async () => { await page.keyboard.press('k'); });
+    await page.keyboard.type('dr');
+    equal((await bodies()).length, 0, 'answers by keys without a meaning');
+    await page.keyboard.press('s');
+    await card(page, 'k3').waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'deny', stop: true, digest: 'digest-k3' }], 'the answer that stops the run');
   },
   'a long request must be read first': async () => {
     const lines = Array.from({ length: 90 }, (_, i) => 'echo ' + i).join('\n');
@@ -189,7 +194,7 @@ await run({
     check(await yes.isDisabled(), 'it can be allowed unseen');
     await settle(page);
     await q.focus();
-    await page.keyboard.press('a');
+    await page.keyboard.press('y');
     equal((await bodies()).length, 0, 'key presses for an unread request');
     await q.locator('.what').evaluate((e) => { e.scrollTop = e.scrollHeight / 2; });
     check(await yes.isDisabled(), 'half of it is enough');

@@ -104,7 +104,7 @@ await run({
     const q = card(page, 'a2');
     await settle(page);
     await q.getByRole('heading').click(); // this one is selected
-    await page.keyboard.press('a');
+    await page.keyboard.press('y');
     await q.getByText('choose an answer to each question first').waitFor();
     await q.getByRole('radio', { name: /Postgres/ }).check();
     await q.getByRole('button', { name: /^Answer/ }).click();
@@ -149,7 +149,7 @@ await run({
     const q = card(page, 'f2');
     await settle(page);
     await q.getByRole('heading').click();
-    await page.keyboard.press('a');
+    await page.keyboard.press('y');
     await q.waitFor({ state: 'detached' });
     equal((await last()).input, { content: { seat: '1A' } }, 'the answer');
   },
