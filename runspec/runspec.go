@@ -165,9 +165,9 @@ type MCP struct {
 type Limits struct {
 	// MaxTurns is the maximum number of model calls; it also applies to each sub-agent.
 	MaxTurns int `json:"max_turns,omitempty" jsonschema:"maximum number of model calls; it also applies to each sub-agent"`
-	// MaxBudgetUSD is the budget of the run with all its agents, in US dollars. 0 keeps the
+	// MaxBudgetUSD is the budget of the session (all its runs with their agents) in US dollars. 0 keeps the
 	// session's budget, -1 removes it.
-	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty" jsonschema:"budget of the run with all its agents, in US dollars; default: the current budget; -1 removes it"`
+	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty" jsonschema:"budget of the session (all its runs with their agents) in US dollars; default: the current budget; -1 removes it"`
 }
 
 // Compaction configures when the transcript is compacted.

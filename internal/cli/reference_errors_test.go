@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
 // whatToDo has the advice for each outcome, by its code.
@@ -87,6 +88,16 @@ The messages with a hint, by what they are about. [All texts](../texts.md) has a
 `+b.String())
 }
 
+// refusals are what the sandbox reports about a command: their texts are put together from parts, so
+// docgen.Messages does not find them. Hint is what to do, in Markdown.
+var refusals = []sandbox.Violation{
+	{Kind: "host", Subject: "…", Op: "connect", Setting: "network.allowedDomains", Hint: "`holdfast sandbox allow --host HOST`"},
+	{Kind: "host", Subject: "…", Op: "connect", Reason: "it resolves to the private address …", Hint: "`holdfast sandbox allow --host HOST --host ADDRESS:PORT`"},
+	{Kind: "path", Subject: "…", Op: "write", Setting: "allowedWritePaths", Hint: "`holdfast sandbox allow --write FOLDER`"},
+	{Kind: "path", Subject: "…", Op: "read", Reason: "it contains a login", Hint: "`holdfast sandbox allow --read FILE`"},
+	{Kind: "syscall", Subject: "…", Setting: "network.allowUnixSockets", Hint: "[it works outside but not in the sandbox](../sandbox.md#it-works-outside-but-not-in-the-sandbox)"},
+}
+
 // sections are the parts of the index, by the packages that contain their messages. The first match wins.
 var sections = []struct{ name, packages string }{
 	{"Command line", "internal/cli internal/spelling"},
@@ -111,6 +122,10 @@ func errorRows(t *testing.T) [][][]string {
 			return s.packages == "" || slices.ContainsFunc(strings.Fields(s.packages), func(p string) bool { return m.Package == p || strings.HasPrefix(m.Package, p+"/") })
 		})
 		rows[i] = append(rows[i], []string{docgen.Text(docgen.Plain(m.Text)), docgen.Text(docgen.Plain(m.Hint))})
+	}
+	i := slices.IndexFunc(sections, func(s struct{ name, packages string }) bool { return s.name == "Sandbox" })
+	for _, v := range refusals {
+		rows[i] = append(rows[i], []string{docgen.Text("sandbox: " + v.String()), v.Hint})
 	}
 	for _, r := range rows {
 		slices.SortFunc(r, func(a, b []string) int { return strings.Compare(a[0], b[0]) })

@@ -19,7 +19,7 @@ type LoginCode struct {
 
 // Login is the answer to the login of a browser.
 type Login struct {
-	CSRF   string      `json:"csrf" jsonschema:"value of the header X-Holdfast-CSRF, which every request needs"`
+	CSRF   string      `json:"csrf" jsonschema:"value of the header X-Holdfast-CSRF; without this header the cookie can only read"`
 	Name   string      `json:"name"`
 	Scopes []api.Scope `json:"scopes"`
 }
