@@ -2,10 +2,13 @@ package hook
 
 import (
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // rows are the cells of a document's table that has this heading.
@@ -82,5 +85,35 @@ func TestHooksDocumentAnswers(t *testing.T) {
 	}
 	if len(all) != len(effects) {
 		t.Errorf("%d answers in the document, %d in the code", len(all), len(effects))
+	}
+}
+
+// A recipe that decides about a call with jq blocks the call if jq is missing or finds nothing.
+func TestHookRecipesFailClosed(t *testing.T) {
+	doc, err := os.ReadFile("../docs/hooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		testneed.Need(t, "no bash on the PATH: apt-get install bash makes this run")
+	}
+	tried := 0
+	for _, part := range strings.Split(string(doc), "\n```bash\n")[1:] {
+		script, _, _ := strings.Cut(part, "\n```")
+		if !strings.Contains(script, "jq") || !strings.Contains(script, "exit 2") {
+			continue
+		}
+		tried++
+		for _, path := range []string{t.TempDir(), os.Getenv("PATH")} {
+			run := exec.CommandContext(t.Context(), bash, "-c", script)
+			run.Env, run.Stdin = []string{"PATH=" + path}, strings.NewReader(`{"tool_input": {}}`)
+			if err := run.Run(); run.ProcessState == nil || run.ProcessState.ExitCode() != 2 {
+				t.Errorf("PATH %s: %v, want exit code 2:\n%s", path, err, script)
+			}
+		}
+	}
+	if tried != 2 {
+		t.Errorf("tried %d recipes", tried)
 	}
 }

@@ -16,7 +16,7 @@ var environment = []variable{
 
 	{"Models", []string{"HOLDFAST_MODEL"}, "The model of a run, as in --model. It overrides model in the settings."},
 	{"Models", []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "TOGETHER_API_KEY", "VLLM_API_KEY"},
-		"API keys of model providers. They override the keys that settings name. Holdfast never prints them and does not pass them to commands."},
+		"API keys of model providers. They override a key that holdfast login stored and a keyring: or command: in apiKey of the settings, but not an env: there. Holdfast never prints them and does not pass them to commands."},
 	{"Models", []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"}, "The URL of another server with the same API."},
 	{"Models", []string{"HOLDFAST_SEARCH_URL"}, "The search service of the WebSearch tool."},
 

@@ -46,6 +46,9 @@ applies from the next run. Prints the file and the line; the rest of the file do
   holdfast sandbox allow --user --registries
   holdfast sandbox allow --read ~/.npmrc
 
+--host adds the host to the list of allowed hosts in the block "network". As soon as settings have
+this block, WebFetch and MCP servers with a URL also reach only the hosts in the list.
+
 Commands can read everything except secrets. --read opens one secret file: commands can then use a
 token in it, and send it to any host that they can reach.
 

@@ -70,10 +70,22 @@ func resolve(ctx context.Context, e *env.Env, where, provider, baseURL string, r
 	if err := at.fetchKey(ctx, e, &p, noKey); err != nil {
 		return nil, err
 	}
-	if at.Key == "" && !noKey && known.KeyEnv != "" && !known.Local && providers.SameServer(at.BaseURL, known.BaseURL) {
-		return nil, missingKeyError(&known, &p)
+	if at.Key == "" && !noKey && known.KeyEnv != "" && !known.Local {
+		if hasOwnKey(provider, at.BaseURL, &p) {
+			return nil, outcome.Invalid(fmt.Sprintf("no key for %s at %s", provider, at.BaseURL), "set "+keyVariable(provider, &p)+", which providers."+provider+".apiKey names")
+		}
+		if providers.SameServer(at.BaseURL, known.BaseURL) {
+			return nil, missingKeyError(&known, &p)
+		}
 	}
 	return at, nil
+}
+
+// hasOwnKey reports whether the settings name the key of another server for a known provider, such
+// as a company's gateway. Then no other key of the provider is sent to this server.
+func hasOwnKey(provider, baseURL string, p *settings.Provider) bool {
+	known, ok := providers.Lookup(provider)
+	return ok && p.APIKey.Value != "" && providers.SameServer(baseURL, p.BaseURL.Value) && !providers.SameServer(baseURL, known.BaseURL)
 }
 
 // KeyVariable returns the environment variable for the key of a provider, or "".
@@ -92,9 +104,12 @@ func keyVariable(provider string, p *settings.Provider) string {
 
 // HasStoredKey reports whether a provider's key is available outside the environment.
 func HasStoredKey(e *env.Env, provider string, rules *settings.Settings) bool {
-	ref := modelsOf(rules).Providers[provider].APIKey.Value
-	if ref != "" && !strings.HasPrefix(ref, "env:") {
+	p := modelsOf(rules).Providers[provider]
+	if ref := p.APIKey.Value; ref != "" && !strings.HasPrefix(ref, "env:") {
 		return true
+	}
+	if hasOwnKey(provider, p.BaseURL.Value, &p) {
+		return false
 	}
 	k, err := Keys(e)
 	if err != nil {
@@ -116,16 +131,18 @@ func Keys(e *env.Env) (*keys.Keys, error) {
 // fetchKey finds the key: in the environment, then where the settings say.
 func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provider, noKey bool) error {
 	ref := p.APIKey.Value
-	if variable := keyVariable(at.Provider, p); variable != "" {
+	fromVariable := ref == "" || strings.HasPrefix(ref, "env:")
+	onlyRef := hasOwnKey(at.Provider, at.BaseURL, p)
+	if variable := keyVariable(at.Provider, p); variable != "" && (fromVariable || !onlyRef) {
 		if at.Key = e.Lookup(variable); at.Key != "" {
 			at.KeySource = variable
 			return nil
 		}
 	}
-	if !at.own {
+	switch {
+	case !at.own, fromVariable && onlyRef:
 		return nil
-	}
-	if ref == "" || strings.HasPrefix(ref, "env:") {
+	case fromVariable:
 		return at.storedKey(e, noKey)
 	}
 	at.KeySource, _, _ = strings.Cut(ref, ":")

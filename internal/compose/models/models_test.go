@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -68,6 +70,46 @@ func TestResolve(t *testing.T) {
 			}
 			if at.own != (len(at.Header) > 0) && tt.provider == "corp" {
 				t.Errorf("headers %v", at.Header)
+			}
+		})
+	}
+}
+
+// The settings name a company's gateway for a known provider. With an apiKey, the provider's own
+// variable and stored key are not sent there.
+func TestKeyOfAGateway(t *testing.T) {
+	home := t.TempDir()
+	vars := []string{"HOME=" + home, "HOLDFAST_HOME=" + home, "PATH=/usr/bin:/bin", "ANTHROPIC_API_KEY=a"}
+	e := &env.Env{Vars: vars}
+	k, err := Keys(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Store("anthropic", "stored", true, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, fields, more, key, source string }{
+		{"its variable", `, "apiKey": "env:CORP_KEY"`, "CORP_KEY=c", "c", "CORP_KEY"},
+		{"its variable is not set", `, "apiKey": "env:CORP_KEY"`, "A=b", "", ""},
+		{"its command", `, "apiKey": "command:echo from-command"`, "A=b", "from-command", "command"},
+		{"no apiKey, the provider's variable", ``, "A=b", "a", "ANTHROPIC_API_KEY"},
+		{"no apiKey, the stored key", ``, "ANTHROPIC_API_KEY=", "stored", "login"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := &env.Env{Vars: append(slices.Clone(vars), tt.more)}
+			s := rules(t, `{"providers": {"anthropic": {"baseURL": "https://llm.corp.example"`+tt.fields+`}}}`)
+			at, err := Resolve(t.Context(), e, "anthropic", "", s)
+			if tt.key == "" {
+				if err == nil || !strings.Contains(err.Error(), "no key for anthropic at https://llm.corp.example") || !strings.Contains(outcome.Hint(err), "set CORP_KEY") {
+					t.Errorf("%v, hint %s", err, outcome.Hint(err))
+				}
+				if HasStoredKey(e, "anthropic", s) {
+					t.Error("the stored key counts as a key of the gateway")
+				}
+				return
+			}
+			if err != nil || at.Key != tt.key || at.KeySource != tt.source {
+				t.Errorf("%+v, %v", at, err)
 			}
 		})
 	}
