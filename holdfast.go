@@ -15,8 +15,8 @@
 //	for e, err := range run.Events(ctx, 0) { … }
 //	result, err := run.Wait(ctx)
 //
-// The sandbox starts the program that uses this package a second time, inside the sandbox, before
-// main is called.
+// If the program is built with -race, the sandbox starts a copy of it for each command. The copy runs
+// the init functions of some packages, but not main.
 //
 // Strategies of several agents run only in the daemon; use package daemon/client for them.
 package holdfast

@@ -107,10 +107,24 @@ func TestReferenceExitCodes(t *testing.T) {
 Every command ends with one of these exit codes. The code is also in JSON errors; [errors](errors.md) says what to do about each.
 
 `+docgen.Table([]string{"exit", "code", "meaning"}, rows)+`
-`+"`workspace exec` and `sandbox exec`"+` end with the exit code of the command that they run. A denied tool call does not end a run:
-the model receives the denial and continues. The run then ends with 3 if the policy or a hook denied a call, or if no one could answer,
-and with 0 if only the user denied calls.
-`)
+`+strings.ReplaceAll(`'workspace exec' and 'sandbox exec' end with the exit code of the command that they run.
+
+## Denied calls in a run
+
+A denied tool call does not end a run: the model receives the denial and continues. At the end, a denied call changes only the exit code 0:
+
+| what happened in the run | exit |
+|---|---|
+| the policy or a hook denied a call, or no one answered an approval in time | 3 |
+| people denied calls, at the terminal or with '--on-ask wait', and nothing else did | 0 |
+| a call was denied, and a limit was reached or the run failed | 5, or the code of the failure |
+
+In CI, use 'holdfast run --output-format json'. If a call was denied, also by a person, the result lists it in 'permission_denials'. If 'run' itself was not
+allowed, 'permission_denials' is empty and 'code' is 'denied'.
+
+Other commands use 3 for their own answers: 'policy explain', 'hooks test' and 'sandbox check' end with 3 if the answer is "deny". A command also ends with 3 if the
+daemon rejects its token or scope.
+`, "'", "`"))
 }
 
 func TestReferenceEnvironment(t *testing.T) {

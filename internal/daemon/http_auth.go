@@ -25,7 +25,7 @@ func (a *service) loginLink(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(api.LoginLink{URL: a.o.Auth.LinkURL(code), Code: code, Expires: expires.UTC()})
+	return c.json(api.LoginLink{URL: a.o.Auth.LinkURL(c.r, code), Code: code, Expires: expires.UTC()})
 }
 
 func (a *service) listTokens(c *call) error {

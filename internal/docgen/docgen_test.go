@@ -47,6 +47,14 @@ func TestPath(t *testing.T) {
 	}
 }
 
+func TestLinkPages(t *testing.T) {
+	text := "docs/a.md; (docs/reference/b.md), see docs/formats/c.md. @docs/d.md `docs/e.md`\n```\n see docs/f.md\n```\n"
+	want := "[docs/a.md](../a.md); ([docs/reference/b.md](b.md)), see [docs/formats/c.md](../formats/c.md). @docs/d.md `docs/e.md`\n```\n see docs/f.md\n```\n"
+	if got := linkPages("reference/x.md", text); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestTable(t *testing.T) {
 	got := Table([]string{"key", "meaning"}, [][]string{{Code("a|b"), Text("one | two\n <three> a_b*")}})
 	want := "| key | meaning |\n|---|---|\n| `a\\|b` | one \\| two &lt;three> a_b\\* |\n"

@@ -21,7 +21,7 @@ var (
 	OK          = Outcome{"ok", 0, 200, "success"}
 	Failed      = Outcome{"failed", 1, 500, "the run or the command failed"}
 	Usage       = Outcome{"usage", 2, 400, "the command line or the request is invalid"}
-	Denied      = Outcome{"denied", 3, 403, "a tool call was denied by the policy or a hook, or no one could answer in time; or the command itself was denied"}
+	Denied      = Outcome{"denied", 3, 403, "the policy or a hook denied a tool call, no one answered an approval in time, or the command is not allowed"}
 	Approval    = Outcome{"approval", 4, 409, "an approval request waits for an answer or has expired, or a hook deferred a call"}
 	Limit       = Outcome{"limit", 5, 429, "a limit of turns, tokens or money was reached"}
 	Sandbox     = Outcome{"sandbox", 6, 503, "the sandbox cannot be set up on this machine"}

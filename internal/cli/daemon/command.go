@@ -26,7 +26,7 @@ func newDaemonTokenCmd(p *command.Program) *command.Command {
 	return p.Group("token", "Create, list and revoke API tokens.",
 		p.Command(&tokenCreateCmd{}, "create", "Create a token. Its secret is printed only once."),
 		p.Command(&tokenListCmd{}, "list", "List tokens, newest first.", "ls"),
-		p.Command(&tokenRevokeCmd{}, "revoke", "Revoke a token and close its connections.", "rm"),
+		p.Command(&tokenRevokeCmd{}, "revoke", "Revoke a token. Its connections, and browser logins made with it, end.", "rm"),
 	)
 }
 

@@ -400,7 +400,8 @@ func (c *redactCmd) Declare(b *command.Builder) {
 func (c *redactCmd) Help() string {
 	return `--match and --secrets search every copy of the session's text: its parent, forks, sub-agents,
 stored outputs and the search index. Text that remains is listed with the reason. If the command is
-interrupted, run it again. docs/erasure.md lists all places.
+interrupted, run it again. The documentation page "Erase and mask" (docs/erasure.md) lists all
+places.
 
   holdfast sessions redact --match 'rose ?bud' --dry-run SESSION
   holdfast sessions redact --seq 12-14 SESSION`

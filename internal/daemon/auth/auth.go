@@ -45,6 +45,7 @@ type Caller struct {
 	Agent bool
 
 	credential string // the CSRF token that the request contained, if it was valid
+	creator    string // of a login: id of the token that created its link, or ""
 }
 
 // HasScope reports whether the caller has a scope. An agent has at most [api.ScopeRead].
@@ -142,7 +143,7 @@ func New(o *Options) (*Auth, error) {
 	if a.tokens, err = openTokens(o.Dir, a.o.Clock); err != nil {
 		return nil, err
 	}
-	a.logins = &logins{clock: a.o.Clock}
+	a.logins = &logins{clock: a.o.Clock, tokenActive: a.tokens.isActive}
 	a.failed = &limiter{clock: a.o.Clock}
 	a.refusals.clock = a.o.Clock
 	a.watch = &credentialWatch{valid: a.isValid}
@@ -183,7 +184,8 @@ func (a *Auth) CreateToken(ctx context.Context, c Caller, t api.Token) (secret s
 func (a *Auth) Tokens() ([]api.Token, error) { return a.tokens.list() }
 
 // Revoke revokes a token. Later requests with the token are rejected, and the channel
-// [Auth.Revoked] of its connections is closed. An unknown id is [ErrUnknown]. If the error is
+// [Auth.Revoked] of its connections is closed. The same is true for browser logins whose link was
+// created with the token. An unknown id is [ErrUnknown]. If the error is
 // [ErrUnrecorded], the token is revoked, but the revocation is not recorded.
 func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	t, err := a.tokens.find(id)

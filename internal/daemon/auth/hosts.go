@@ -78,9 +78,9 @@ func namesOf(addr netip.Addr) []string {
 	return []string{addr.String()}
 }
 
-// linkBase returns the URL for login links, or "" if there is no TCP listener. If exactly one host
-// is listed by name, the URL has that host; otherwise it has the host of a listener.
-func (h *hosts) linkBase() string {
+// linkBase returns the base URL for login links; see [Auth.LinkURL]. The Host of r was already
+// checked.
+func (h *hosts) linkBase(r *http.Request) string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if len(h.bases) == 0 {
@@ -88,6 +88,9 @@ func (h *hosts) linkBase() string {
 	}
 	if len(h.origins) == 1 {
 		return slices.Collect(maps.Keys(h.origins))[0]
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
 	}
 	return h.bases[0]
 }

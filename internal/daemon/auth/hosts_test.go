@@ -62,8 +62,8 @@ func TestUnspecified(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.listen("https", &net.TCPAddr{IP: net.IPv4zero, Port: 7})
-	if h.linkBase() != "https://127.0.0.1:7" {
-		t.Error(h.linkBase())
+	if got := h.linkBase(&http.Request{}); got != "https://127.0.0.1:7" {
+		t.Error(got)
 	}
 	for host, want := range map[string]bool{
 		"localhost:7": true, "127.0.0.1:7": true, "10.0.0.5:7": true, "10.0.0.6:7": false, "10.0.0.5": false, "evil.example:7": false, "localhost:8": false,

@@ -36,7 +36,8 @@ const CSRFHeader = "X-Holdfast-Csrf"
 
 // logins has the login codes and the logged-in browsers. They end with the daemon.
 type logins struct {
-	clock func() time.Time
+	clock       func() time.Time
+	tokenActive func(id string) bool
 
 	mu    sync.Mutex
 	codes []code
@@ -61,9 +62,15 @@ func (l *login) expired(now time.Time) bool {
 	return now.Sub(l.used) >= loginIdle || now.Sub(l.made) >= loginTTL
 }
 
+// isValid reports whether a login has not expired, and the token that created its link is still
+// active.
+func (l *logins) isValid(k *login, now time.Time) bool {
+	return !k.expired(now) && (k.caller.creator == "" || l.tokenActive(k.caller.creator))
+}
+
 // Link creates a code that logs in one browser once, with the scopes of c. The code is valid for a
-// few minutes. An agent cannot create one. The code is recorded before it is returned; see
-// [ErrUnrecorded].
+// few minutes. An agent cannot create one. If c used a token, the code and its login end with the
+// token. The code is recorded before it is returned; see [ErrUnrecorded].
 func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
 	if c.Agent || !c.HasScope(api.ScopeAdmin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not create a login link", "use a token with the scope admin, or the unix socket"}
@@ -77,11 +84,12 @@ func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Ti
 	return code, expires, nil
 }
 
-// LinkURL returns the URL of the page that accepts a login code. The URL has the first TCP address;
-// without a TCP address, LinkURL returns "". The code comes after a "#", so the browser does not
-// send it to servers and servers do not log it.
-func (a *Auth) LinkURL(code string) string {
-	base := a.hosts.linkBase()
+// LinkURL returns the URL of the page that accepts a login code. If exactly one origin is configured,
+// the URL has that origin. Otherwise it has the host that r was sent to, if r used TLS, or the first
+// TCP address. Without a TCP address, LinkURL returns "". The code comes after a "#", so the browser
+// does not send it to servers and servers do not log it.
+func (a *Auth) LinkURL(r *http.Request, code string) string {
+	base := a.hosts.linkBase(r)
 	if base == "" {
 		return ""
 	}
@@ -96,6 +104,9 @@ func (l *logins) newCode(c Caller) (string, time.Time) {
 	l.codes = slices.DeleteFunc(l.codes, func(k code) bool { return !now.Before(k.expires) })
 	if len(l.codes) >= maxCodes {
 		l.codes = slices.Delete(l.codes, 0, 1+len(l.codes)-maxCodes)
+	}
+	if c.Method == "token" {
+		c.creator = c.Token
 	}
 	k := code{sha256.Sum256([]byte(secret)), c, now.Add(codeTTL)}
 	l.codes = append(l.codes, k)
@@ -116,12 +127,12 @@ func (l *logins) redeem(text string) (cookie string, made login, ok bool) {
 	}
 	k := l.codes[found]
 	l.codes = slices.Delete(l.codes, found, found+1)
-	if !now.Before(k.expires) {
+	if !now.Before(k.expires) || k.caller.creator != "" && !l.tokenActive(k.caller.creator) {
 		return "", login{}, false
 	}
 	l.expire(now)
 	cookie = newSecret()
-	c := Caller{Name: k.caller.Name, Method: "cookie", Scopes: slices.Clone(k.caller.Scopes), UID: -1, Token: newID("login")}
+	c := Caller{Name: k.caller.Name, Method: "cookie", Scopes: slices.Clone(k.caller.Scopes), UID: -1, Token: newID("login"), creator: k.caller.creator}
 	newLogin := &login{sha256.Sum256([]byte(cookie)), newSecret(), c, now, now}
 	l.list = append(l.list, newLogin)
 	return cookie, *newLogin, true
@@ -151,7 +162,7 @@ func (l *logins) byCookie(cookie string) (login, bool) {
 	for i := range l.list {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], l.list[i].digest[:]), i, found)
 	}
-	if found < 0 || l.list[found].expired(now) {
+	if found < 0 || !l.isValid(l.list[found], now) {
 		return login{}, false
 	}
 	l.list[found].used = now
@@ -161,7 +172,7 @@ func (l *logins) byCookie(cookie string) (login, bool) {
 func (l *logins) isActive(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.list, func(k *login) bool { return k.caller.Token == id && !k.expired(l.clock()) })
+	return slices.ContainsFunc(l.list, func(k *login) bool { return k.caller.Token == id && l.isValid(k, l.clock()) })
 }
 
 func (l *logins) end(id string) {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,7 +17,12 @@ func TestLogin(t *testing.T) {
 	if err != nil || !expires.Equal(f.clock.Now().Add(codeTTL)) {
 		t.Fatal(expires, err)
 	}
-	if url := f.LinkURL(code); url != f.tcp.URL+"/login#"+code {
+	r := httptest.NewRequest(http.MethodPost, "/v1/login/link", nil)
+	if url := f.LinkURL(r, code); url != f.tcp.URL+"/login#"+code {
+		t.Error(url)
+	}
+	r.TLS, r.Host = &tls.ConnectionState{}, "c.example:7"
+	if url := f.LinkURL(r, code); url != "https://c.example:7/login#"+code {
 		t.Error(url)
 	}
 	got := f.do(loginCall(code))
@@ -130,6 +136,60 @@ func TestLoginExpiry(t *testing.T) {
 	}
 	if _, ok := f.callerOf(idle); ok {
 		t.Error("an idle login is still valid")
+	}
+}
+
+// A login whose link was created with a token ends with the token. So does a login that such a login
+// created, and a code that nobody has used yet.
+func TestLoginEndsWithToken(t *testing.T) {
+	for name, end := range map[string]func(f *fixture, tok api.Token) error{
+		"revoked": func(f *fixture, tok api.Token) error { return f.Revoke(t.Context(), Caller{Name: "ann"}, tok.ID) },
+		"expired": func(f *fixture, _ api.Token) error { f.clock.add(time.Second); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, nil)
+			at := f.clock.Now().Add(time.Hour)
+			secret, tok := f.make(api.Token{Scopes: []api.Scope{api.ScopeAdmin}, Expires: &at})
+			c, _ := f.Check(secret)
+			loginOf := func(c Caller) (Caller, string) {
+				code, _, err := f.Link(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cookie, _, _ := strings.Cut(f.do(loginCall(code)).header.Get("Set-Cookie"), ";")
+				made, ok := f.callerOf(cookie)
+				if !ok {
+					t.Fatal("no login")
+				}
+				return made, cookie
+			}
+			first, cookie := loginOf(c)
+			_, second := loginOf(first)
+			other, _ := f.login()
+			gone := f.Revoked(first)
+			if name == "expired" {
+				f.clock.add(time.Hour - time.Second)
+			}
+			unused, _, _ := f.Link(t.Context(), c)
+			if _, ok := f.callerOf(second); !ok {
+				t.Fatal("the login ended early")
+			}
+			if err := end(f, tok); err != nil {
+				t.Fatal(err)
+			}
+			<-gone
+			for _, k := range []string{cookie, second} {
+				if got := f.do(call{header: map[string]string{"Cookie": k}}); got.status != http.StatusUnauthorized {
+					t.Errorf("a login of the token: %+v", got)
+				}
+			}
+			if got := f.do(loginCall(unused)); got.status != http.StatusUnauthorized {
+				t.Errorf("a code of the token: %+v", got)
+			}
+			if _, ok := f.callerOf(other); !ok {
+				t.Error("a login without a token ended")
+			}
+		})
 	}
 }
 

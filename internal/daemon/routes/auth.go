@@ -49,7 +49,7 @@ func authRoutes() []Route {
 		},
 		{
 			Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revokeToken", Tag: "auth",
-			Doc:   "Revokes a token: later requests with it are rejected, and its connections are closed.",
+			Doc:   "Revokes a token: later requests with it are rejected. Its connections, and browser logins made with it, end.",
 			Scope: api.ScopeAdmin, Status: http.StatusNoContent, Problems: orNotFound(),
 		},
 	}
