@@ -4,5 +4,5 @@ package sandbox
 
 import "io/fs"
 
-// links returns 1: the number of hard links is not known here.
-func links(fs.FileInfo) uint64 { return 1 }
+// linkCount returns 1: the number of hard links is not known here.
+func linkCount(fs.FileInfo) uint64 { return 1 }
