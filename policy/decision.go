@@ -11,7 +11,7 @@ type Decision struct {
 	Agent         string          `json:"agent,omitempty"`
 	Tool          string          `json:"tool"`
 	Effect        Effect          `json:"effect"` // the effect; it is ask only until the approval request is answered
-	By            string          `json:"by"`     // the chain link that decided: "rules", "grants", "mode plan"; or the approver
+	By            string          `json:"by"`     // who decided: a part of the chain, such as "rules", "grants" or "mode plan", or the approver
 	Reason        string          `json:"reason,omitempty"`
 	Rule          *Origin         `json:"rule,omitempty"`
 	Mode          Mode            `json:"mode"`

@@ -170,7 +170,7 @@ func (d *decoder) bulk(n int) (any, error) {
 			return nil, unexpectedEOF(err)
 		}
 		if b[n] != '\r' || b[n+1] != '\n' {
-			return nil, protocolErrorf("a string does not end after its length")
+			return nil, protocolErrorf("a string is longer than its stated length")
 		}
 		s := string(b[:n])
 		_, err = d.r.Discard(n + 2)
@@ -194,7 +194,7 @@ func (d *decoder) bulk(n int) (any, error) {
 		return nil, unexpectedEOF(err)
 	}
 	if end != [2]byte{'\r', '\n'} {
-		return nil, protocolErrorf("a string does not end after its length")
+		return nil, protocolErrorf("a string is longer than its stated length")
 	}
 	return string(b), nil
 }

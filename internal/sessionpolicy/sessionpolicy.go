@@ -47,8 +47,8 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 	return changes, nil
 }
 
-// PolicySession returns the session whose log has the policy of a session's run: its owner if that still
-// exists, or else itself.
+// PolicySession returns the session whose log holds the policy for the runs of m. That is the owner
+// of m if the owner still exists, otherwise m itself.
 func PolicySession(ctx context.Context, s *session.Sessions, m session.Meta) (session.Meta, error) {
 	if m.Owner == "" {
 		return m, nil

@@ -48,7 +48,7 @@ func (r *release) describe(ctx context.Context, b *build) error {
 	}
 	add := func(m module, root string, folders []string) error {
 		if root == "" {
-			return fmt.Errorf("%s is in the program, but not in the module cache", m.Path)
+			return fmt.Errorf("%s is linked into the program, but is not in the module cache", m.Path)
 		}
 		if m.Texts, err = readTexts(root, folders); err != nil {
 			return err

@@ -174,7 +174,7 @@ func testCancel(e *env) {
 		}
 	}
 	if err := e.store.Append(e.ctx(), "s", b); err != nil {
-		e.Fatalf("append of the same batch after the first append was cancelled: %v", err)
+		e.Fatalf("the first append was cancelled; appending the batch again: %v", err)
 	}
 	w = first
 	for i := range 50 { // cancel at many different times

@@ -129,7 +129,7 @@ func (s *demoRun) reportKilled(ctx context.Context, sessions *session.Sessions) 
 		return err
 	}
 	s.p.Out.Line("The process died while the tests ran. Its log on disk has")
-	s.p.Out.Line("%s, %s. The last record says that the tests started; none says how they ended.",
+	s.p.Out.Line("%s, %s. The last record says that the tests started; no record says how they ended.",
 		term.Count(int(m.Head), "record"), term.Count(m.MessageCount, "item"))
 	return nil
 }

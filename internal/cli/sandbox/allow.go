@@ -145,11 +145,11 @@ func (d *allowedDoc) check(s *settings.Settings) (*settings.Sandbox, error) {
 func (d *allowedDoc) hint(layer *settings.Sandbox) string {
 	switch l := layer.Origin.Layer; {
 	case d.Write != "":
-		return "every settings layer with such a list must allow it: add the path to allowedWritePaths of " + layer.Origin.File
+		return "every settings layer that lists allowed paths must list this one, too: add the path to allowedWritePaths of " + layer.Origin.File
 	case l == layernames.Managed || l == layernames.Flag:
-		return "every settings layer with such a list must allow it: add the host to network.allowedDomains of " + layer.Origin.File
+		return "every settings layer that lists allowed hosts must list this one, too: add the host to network.allowedDomains of " + layer.Origin.File
 	default:
-		return "every settings layer with such a list must allow it: holdfast sandbox allow --" + l + " --host " + term.Quote(d.Host)
+		return "every settings layer that lists allowed hosts must list this one, too: holdfast sandbox allow --" + l + " --host " + term.Quote(d.Host)
 	}
 }
 
