@@ -17,6 +17,7 @@ type Keyboard struct {
 	typed     chan byte // nil before the first read; closed at the end of the input
 	taken     chan struct{}
 	showAgain func() // function that shows the question again, or nil
+	typing    *Typing
 }
 
 // NewKeyboard returns a keyboard that reads in.
@@ -132,10 +133,7 @@ func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
 var errResumed = errors.New("the program continues")
 
 func (k *Keyboard) next(ctx context.Context, resumed <-chan os.Signal) (byte, bool, error) {
-	if k.typed == nil {
-		k.typed = make(chan byte, 4096)
-		go readBytes(k.in, k.typed) // the goroutine ends at the end of its input, or with the process
-	}
+	k.start()
 	select {
 	case c, ok := <-k.typed:
 		return c, ok, nil
@@ -146,10 +144,21 @@ func (k *Keyboard) next(ctx context.Context, resumed <-chan os.Signal) (byte, bo
 	}
 }
 
-func readBytes(r io.Reader, typed chan<- byte) {
+// start starts the reader if it does not run yet.
+func (k *Keyboard) start() {
+	if k.typed == nil {
+		k.typed = make(chan byte, 4096)
+		go readBytes(k.in, k.tty, k.typed) // the goroutine ends at the end of its input, or with the process
+	}
+}
+
+func readBytes(r io.Reader, tty *os.File, typed chan<- byte) {
 	defer close(typed)
 	buf := make([]byte, 512)
 	for {
+		if tty != nil {
+			waitForeground(tty)
+		}
 		n, err := r.Read(buf)
 		for _, c := range buf[:n] {
 			typed <- c

@@ -1,11 +1,13 @@
 package term
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Printer writes to one stream. Printers that write to the same screen share a lock and the cursor
@@ -22,11 +24,27 @@ type Printer struct {
 // screen is the state that printers of the same screen share.
 type screen struct {
 	mu      sync.Mutex
-	midLine bool // true if the cursor is not at the start of a line
+	midLine bool   // true if the cursor is not at the start of a line
+	line    string // while typing: the text of that line
+
+	typing bool                    // a [Typing] reads the keyboard: the terminal does not echo
+	draft  string                  // what the user has typed on the unfinished line
+	leave  atomic.Pointer[rawMode] // the mode to leave before the process ends; nil if there is none
 
 	asking  bool           // true if a question is open; other output then waits
 	held    []func() error // the output that waits
 	dropped int            // the number of writes that were dropped because too many were waiting
+}
+
+// wrote notes the position of the cursor after a text.
+func (s *screen) wrote(text string) {
+	s.midLine = !strings.HasSuffix(text, "\n")
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		s.line, text = "", text[i+1:]
+	}
+	if s.typing {
+		s.line += text
+	}
 }
 
 // MaxBuffered is the maximum number of writes that wait while a question is open; further writes
@@ -51,27 +69,53 @@ func (p *Printer) Text(s string) {
 	if s == "" {
 		return
 	}
-	_ = p.put(func() error {
-		_, err := io.WriteString(p.w, s)
-		p.screen.midLine = !strings.HasSuffix(s, "\n")
+	_ = p.put(func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		p.screen.wrote(s)
 		return err
 	})
 }
 
 // put writes immediately or, if a question is open, after it is answered.
-func (p *Printer) put(write func() error) error {
+func (p *Printer) put(write func(io.Writer) error) error {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
 	switch {
 	case !p.screen.asking || p.prompting:
-		p.progress.erase()
-		return write()
+		return p.write(write)
 	case len(p.screen.held) < MaxBuffered:
-		p.screen.held = append(p.screen.held, write)
+		p.screen.held = append(p.screen.held, func() error { return p.write(write) })
 	default:
 		p.screen.dropped++
 	}
 	return nil
+}
+
+// write writes immediately, and keeps the draft of the user below the output. A terminal gets all of
+// it in one piece, so that it does not flicker. The caller holds screen.mu.
+func (p *Printer) write(write func(io.Writer) error) error {
+	if p.progress == nil {
+		return write(p.w)
+	}
+	var b bytes.Buffer
+	b.WriteString(p.progress.erase())
+	err := write(&b)
+	b.WriteString(p.progress.drawDraft())
+	if err == nil {
+		_, err = p.w.Write(b.Bytes())
+	}
+	return err
+}
+
+// control changes the state of the screen and writes a control sequence.
+func (p *Printer) control(sequence string, change func()) {
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
+	_ = p.write(func(w io.Writer) error {
+		change()
+		_, err := io.WriteString(w, sequence)
+		return err
+	})
 }
 
 // pause makes the output of other printers wait until release is called.
@@ -86,15 +130,18 @@ func (p *Printer) pause() (release func()) {
 func (p *Printer) release() {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
-	p.progress.erase()
 	for _, write := range p.screen.held {
 		_ = write() // errors of the stream are not reported
 	}
 	if p.screen.dropped > 0 {
-		p.ensureNewline()
-		_, _ = fmt.Fprintf(p.w, "%s\n", p.Dim(fmt.Sprintf("· %d more lines are not shown; holdfast sessions show prints them", p.screen.dropped)))
+		_ = p.write(func(w io.Writer) error {
+			p.ensureNewline(w)
+			_, err := fmt.Fprintf(w, "%s\n", p.Dim(fmt.Sprintf("· %d more lines are not shown; holdfast sessions show prints them", p.screen.dropped)))
+			return err
+		})
 	}
 	p.screen.asking, p.screen.held, p.screen.dropped = false, nil, 0
+	_ = p.write(func(io.Writer) error { return nil }) // the progress line belongs to the question
 }
 
 // Bytes writes whole lines that are known to be safe for a terminal.
@@ -102,8 +149,8 @@ func (p *Printer) Bytes(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	return p.put(func() error {
-		_, err := p.w.Write(b)
+	return p.put(func(w io.Writer) error {
+		_, err := w.Write(b)
 		return err
 	})
 }
@@ -114,25 +161,25 @@ func (p *Printer) Line(format string, args ...any) {
 	if len(args) > 0 {
 		s = fmt.Sprintf(format, args...)
 	}
-	_ = p.put(func() error {
-		p.ensureNewline()
-		_, err := io.WriteString(p.w, s+"\n")
+	_ = p.put(func(w io.Writer) error {
+		p.ensureNewline(w)
+		_, err := io.WriteString(w, s+"\n")
 		return err
 	})
 }
 
 // EndLine ends an unfinished line, if there is one.
 func (p *Printer) EndLine() {
-	_ = p.put(func() error {
-		p.ensureNewline()
+	_ = p.put(func(w io.Writer) error {
+		p.ensureNewline(w)
 		return nil
 	})
 }
 
-func (p *Printer) ensureNewline() {
+func (p *Printer) ensureNewline(w io.Writer) {
 	if p.screen.midLine {
-		_, _ = io.WriteString(p.w, "\n")
-		p.screen.midLine = false
+		_, _ = io.WriteString(w, "\n")
+		p.screen.wrote("\n")
 	}
 }
 
@@ -181,8 +228,7 @@ func MarshalJSON(v any, indent bool) ([]byte, error) {
 	return EscapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// Stop removes the progress line, which does not appear again, and writes the output that has
-// waited.
+// Stop removes the progress line until it is shown again, and writes the output that has waited.
 func (p *Printer) Stop() {
 	p.progress.stop()
 	p.release()
@@ -192,7 +238,7 @@ func (p *Printer) Stop() {
 // the stream is not a terminal on which a line can be erased.
 func (p *Printer) Progress() *Progress {
 	if p.progress == nil && p.TTY && !p.Dumb {
-		p.progress = &Progress{w: p.w, style: p.Style, screen: p.screen, after: " · ctrl-c interrupts"}
+		p.progress = &Progress{w: p.w, style: p.Style, screen: p.screen, after: interruptHint}
 	}
 	return p.progress
 }
@@ -212,24 +258,39 @@ func (p *Printer) Interrupting() {
 // Reset prepares the terminal for the immediate end of the process. It erases the progress line, or
 // else ends the current line, and prints a message.
 func (p *Printer) Reset() {
-	if !p.TTY || !p.screen.mu.TryLock() {
+	if !p.TTY {
+		return
+	}
+	mode := p.screen.leave.Load()
+	if mode != nil {
+		mode.leave()
+	}
+	if !p.screen.mu.TryLock() {
 		return
 	}
 	defer p.screen.mu.Unlock()
 	end := "\n"
-	if p.progress != nil && p.progress.drawn {
-		p.progress.erase()
-		end = ""
+	if p.progress != nil && p.progress.undo != "" {
+		if end = p.progress.erase(); p.screen.midLine {
+			end += "\n"
+		}
+	}
+	if mode != nil {
+		end += pasteOff
 	}
 	_, _ = io.WriteString(p.w, end+"holdfast: ended at once\n")
 }
 
-// Echoed notes that the terminal has echoed something, such as ^C. The cursor is then not at the
-// start of a line.
-func (p *Printer) Echoed() { p.setMidLine(true) }
+// Echoed notes that the terminal has echoed something, such as ^C, unless a [Typing] has turned that
+// off. The cursor is then not at the start of a line.
+func (p *Printer) Echoed() {
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
+	p.screen.midLine = p.screen.midLine || !p.screen.typing
+}
 
 func (p *Printer) setMidLine(on bool) {
 	p.screen.mu.Lock()
-	p.screen.midLine = on
+	p.screen.midLine, p.screen.line = on, ""
 	p.screen.mu.Unlock()
 }

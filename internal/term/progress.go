@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -15,17 +16,17 @@ type Progress struct {
 	style  Style
 	screen *screen
 
-	quit chan struct{}
 	done sync.WaitGroup
-	once sync.Once
 
 	// Guarded by screen.mu.
+	quit   chan struct{} // nil if the goroutine does not run
 	what   string
 	detail func() string // returns the text after what; it is called each time the line is drawn
 	after  string        // says what an interrupt will do
 	since  time.Time
 	quiet  time.Time // the line is not drawn before this time
-	drawn  bool
+	undo   string    // removes what was drawn and moves the cursor back; "" if nothing was drawn
+	wraps  bool      // the cursor moves back to the start of the line after a full line
 }
 
 const (
@@ -40,12 +41,15 @@ func (p *Progress) Show(what string) {
 	}
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
-	p.clear()
+	if p.screen.draft == "" && p.undo != "" {
+		_, _ = io.WriteString(p.w, p.clear())
+	}
 	now := time.Now()
 	p.what, p.since, p.quiet = what, now, now.Add(progressDelay)
 	if what != "" && p.quit == nil {
-		p.quit = make(chan struct{})
-		p.done.Go(p.animate)
+		quit := make(chan struct{})
+		p.quit = quit
+		p.done.Go(func() { p.animate(quit) })
 	}
 }
 
@@ -60,12 +64,12 @@ func (p *Progress) Detail(detail func() string) {
 	p.detail = detail
 }
 
-func (p *Progress) animate() {
+func (p *Progress) animate(quit <-chan struct{}) {
 	tick := time.NewTicker(progressPeriod)
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		select {
-		case <-p.quit:
+		case <-quit:
 			return
 		case now := <-tick.C:
 			p.draw(i, now)
@@ -76,7 +80,7 @@ func (p *Progress) animate() {
 func (p *Progress) draw(i int, now time.Time) {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
-	if p.what == "" || p.screen.midLine || p.screen.asking || now.Before(p.quiet) {
+	if p.what == "" || p.screen.midLine || p.screen.asking || p.screen.draft != "" || now.Before(p.quiet) {
 		return
 	}
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
@@ -84,25 +88,54 @@ func (p *Progress) draw(i int, now time.Time) {
 	if p.detail != nil {
 		what += p.detail()
 	}
-	text := fmt.Sprintf("%c %s %d s%s", frames[i%len(frames)], what, int(now.Sub(p.since).Seconds()), p.after)
+	after := p.after
+	if p.screen.typing && after == interruptHint {
+		after = " · esc interrupts, text is queued"
+	}
+	text := fmt.Sprintf("%c %s %d s%s", frames[i%len(frames)], what, int(now.Sub(p.since).Seconds()), after)
 	fmt.Fprintf(p.w, "\r\x1b[K%s", p.style.Dim(Clip(text, p.style.Columns()-1)))
-	p.drawn = true
+	p.undo = eraseLine
 }
 
-// erase removes the line from the screen. The caller holds screen.mu.
-func (p *Progress) erase() {
-	if p == nil {
-		return
+const (
+	interruptHint = " · ctrl-c interrupts"
+	eraseLine     = "\r\x1b[K"
+)
+
+// drawDraft returns what draws the draft of the user, in place of the progress line or below an
+// unfinished line. The caller holds screen.mu and writes it.
+func (p *Progress) drawDraft() string {
+	s := p.screen
+	if s.draft == "" || s.asking {
+		return ""
 	}
-	p.clear()
+	columns := p.style.Columns()
+	text := p.style.Bold("> ") + tail(strings.ReplaceAll(Escape(s.draft), "\n", " "), columns-3)
+	p.undo = eraseLine
+	if !s.midLine {
+		return eraseLine + text
+	}
+	if col := column(s.line, columns); col < columns {
+		p.undo += fmt.Sprintf("\x1b[A\x1b[%dG", col+1)
+	} else {
+		p.wraps = true
+	}
+	return "\n" + eraseLine + text
+}
+
+// erase returns what removes the line from the screen. The caller holds screen.mu and writes it.
+func (p *Progress) erase() string {
 	p.quiet = time.Now().Add(progressDelay)
+	return p.clear()
 }
 
-func (p *Progress) clear() {
-	if p.drawn {
-		_, _ = io.WriteString(p.w, "\r\x1b[K")
-		p.drawn = false
+func (p *Progress) clear() (undo string) {
+	undo = p.undo
+	if p.wraps {
+		p.screen.midLine, p.screen.line = false, ""
 	}
+	p.undo, p.wraps = "", false
+	return undo
 }
 
 func (p *Progress) stop() {
@@ -110,10 +143,12 @@ func (p *Progress) stop() {
 		return
 	}
 	p.Show("")
-	p.once.Do(func() {
-		if p.quit != nil {
-			close(p.quit)
-		}
-	})
+	p.screen.mu.Lock()
+	quit := p.quit
+	p.quit = nil
+	p.screen.mu.Unlock()
+	if quit != nil {
+		close(quit)
+	}
 	p.done.Wait()
 }

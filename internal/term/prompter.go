@@ -45,10 +45,12 @@ func (p *Prompter) Lock(ctx context.Context) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	p.keys.typing.yield(ctx)
 	release := p.Out.pause()
 	return func() {
 		p.asked = nil
 		release()
+		p.keys.typing.resume()
 		next()
 	}, nil
 }

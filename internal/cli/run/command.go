@@ -41,6 +41,8 @@ type Cmd struct {
 	IncludePartialMessages bool
 	Quiet                  bool
 	Verbose                bool
+
+	typed *typed // nil unless the user can type while the run works
 }
 
 func (c *Cmd) Declare(b *command.Builder) {

@@ -187,6 +187,10 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	if ask != nil {
 		run.SetAsker(answers.answer)
 	}
+	c.typed.receive(receiver{
+		send:    func(ctx context.Context, text string) error { return run.Send(ctx, transcript.Text{Text: text}) },
+		pending: func() bool { return true }, // the events tell
+	})
 	return c.drive(ctx, c.remoteEvents(ctx, run, t, answers), view, func() {})
 }
 
@@ -200,14 +204,19 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, answ
 		if t.meta != nil {
 			after = t.meta.Head
 		}
-		for e, err := range run.Events(away, after) {
-			shown := answers.mark(e.Event)
-			if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // forked by this command
-				o.Forked, o.Created = t.forked, false
-				shown = o
-			}
-			if !yield(shown, c.lostError(t, err)) {
-				return
+		for more := true; more; { // a reader that goes on after a result has sent more input
+			more = false
+			for e, err := range run.Events(away, after) {
+				after = max(after, e.Seq)
+				shown := answers.mark(e.Event)
+				if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // forked by this command
+					o.Forked, o.Created = t.forked, false
+					shown = o
+				}
+				if !yield(shown, c.lostError(t, err)) {
+					return
+				}
+				_, more = e.Event.(event.Result)
 			}
 		}
 		if _, err := run.Wait(away); err != nil {

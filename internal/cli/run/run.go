@@ -30,8 +30,13 @@ func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 	usual := debug.SetGCPercent(command.StartupGCPercent)
 	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
 	defer settle()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer func() {
+		cancel(nil)
+		c.typed.stop()
+	}()
 	view := c.view(p)
-	code, err := c.start(ctx, p, view, settle)
+	code, err := c.start(ctx, p, view, settle, cancel)
 	if err != nil {
 		return view.RenderError(command.CauseOf(ctx, err))
 	}
@@ -47,8 +52,8 @@ func (c *Cmd) view(p *command.Program) view.View {
 }
 
 // start composes the agent, runs it, and returns the outcome. It calls settle when the model has
-// answered twice.
-func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, settle func()) (outcome.Outcome, error) {
+// answered twice. Esc calls cancel.
+func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, settle func(), cancel context.CancelCauseFunc) (outcome.Outcome, error) {
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
 	}
@@ -75,6 +80,7 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 			return outcome.FromError(err), err
 		}
 	}
+	c.typed = c.listen(ctx, p, cancel)
 	if d := c.remote(ctx, p); d != nil {
 		defer d.Close()
 		settle()
@@ -194,9 +200,11 @@ func (c *Cmd) resumeFlags() string {
 	return args.String()
 }
 
-// drive runs one turn and shows it. When ctx ends, the turn is interrupted and saved.
+// drive shows a turn, and further turns while there is input that the user has typed. When ctx ends,
+// the turn is interrupted and saved.
 func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], view view.View, settle func()) (outcome.Outcome, error) {
 	answers := 0
+	var last *event.Result
 	for e, err := range events {
 		if err != nil {
 			return outcome.FromError(err), err
@@ -206,25 +214,43 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 				settle()
 			}
 		}
+		if !c.typed.observe(e) {
+			continue
+		}
 		if err := view.Render(e); err != nil {
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
 		}
 		if r, ok := e.(event.Result); ok {
+			if last = &r; c.typed.more(&r) {
+				continue
+			}
 			return command.ExitWith(ctx, &r), nil
 		}
+	}
+	if last != nil {
+		return command.ExitWith(ctx, last), nil
 	}
 	return outcome.Failed, fmt.Errorf("the run ended without a result")
 }
 
-// localEvents returns the events of a run in this process.
+// localEvents returns the events of a run in this process. A reader that goes on after a result
+// starts the next turn with the queued input.
 func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		for e, err := range a.Run(ctx, input...) {
-			if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
-				err = sessions.Rename(ctx, o.ID, c.Name)
-			}
-			if !yield(e, err) {
-				return
+		c.typed.receive(receiver{
+			send:    func(ctx context.Context, text string) error { return a.Submit(ctx, transcript.Text{Text: text}) },
+			pending: func() bool { return len(a.Snapshot().Pending) > 0 },
+		})
+		for more := true; more; input = nil {
+			more = false
+			for e, err := range a.Run(ctx, input...) {
+				if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
+					err = sessions.Rename(ctx, o.ID, c.Name)
+				}
+				if !yield(e, err) {
+					return
+				}
+				_, more = e.(event.Result)
 			}
 		}
 	}

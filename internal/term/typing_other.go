@@ -1,0 +1,26 @@
+//go:build !linux
+
+package term
+
+import (
+	"errors"
+	"os"
+)
+
+type rawMode struct{}
+
+func (*rawMode) enter(*os.File) error { return errors.ErrUnsupported }
+
+func (*rawMode) leave() {}
+
+func inForeground(*os.File) bool { return true }
+
+func waitInput(*os.File) bool { return true }
+
+func suspends() (stops <-chan os.Signal, done func()) { return nil, func() {} }
+
+func stopSelf() {}
+
+const quitKey = 0x1c
+
+func quitSelf() {}
