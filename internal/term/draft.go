@@ -115,7 +115,7 @@ func lastCluster(s string) (last string) {
 // tail returns the end of a text that fits in n columns.
 func tail(s string, n int) string {
 	if over := ansi.StringWidth(s) - n; over > 0 {
-		return ansi.TruncateLeft(s, over+1, "…")
+		return ansi.TruncateLeft(s, over+2, "…") // a wide character can be cut in half
 	}
 	return s
 }

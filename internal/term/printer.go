@@ -60,7 +60,9 @@ func NewPrinter(w io.Writer, s Style) *Printer {
 func (p *Printer) Share(q *Printer) {
 	if p.TTY && q.TTY {
 		p.screen = q.screen
-		q.progress = p.Progress()
+		if q.progress = p.Progress(); q.progress != nil {
+			q.progress.screen = q.screen
+		}
 	}
 }
 

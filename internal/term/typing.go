@@ -161,7 +161,9 @@ func (y *Typing) begin() bool {
 // leave undoes begin.
 func (y *Typing) leave() {
 	s := y.out.screen
-	s.leave.Store(nil)
+	if s.leave.Swap(nil) == nil {
+		return
+	}
 	y.out.control(pasteOff, func() { s.typing, s.draft = false, "" })
 	y.raw.leave()
 }
@@ -175,8 +177,8 @@ func (y *Typing) read(quit <-chan struct{}) {
 		}
 	}()
 	y.keys.start()
-	stops, done := suspends()
-	defer func() { done() }()
+	resumed, done := continued()
+	defer done()
 	for {
 		silence := time.NewTimer(escapeDelay)
 		if len(y.draft.esc) == 0 {
@@ -186,9 +188,8 @@ func (y *Typing) read(quit <-chan struct{}) {
 		case <-quit:
 			silence.Stop()
 			return
-		case <-stops:
-			y.suspend(quit)
-			stops, done = suspends()
+		case <-resumed: // after a signal from another program, or our own stop
+			y.begin()
 		case <-silence.C:
 			if y.draft.silent() {
 				y.escape()
@@ -197,17 +198,29 @@ func (y *Typing) read(quit <-chan struct{}) {
 			if !ok {
 				return
 			}
-			y.key(c)
+			y.key(c, quit)
 		}
 		silence.Stop()
 	}
 }
 
+// The keys Ctrl-\ and Ctrl-Z. The terminal does not send their signals, so that it can be restored
+// first.
+const (
+	quitKey = 0x1c
+	stopKey = 0x1a
+)
+
 // key processes one byte and shows the draft.
-func (y *Typing) key(c byte) {
-	if c == quitKey { // the terminal no longer sends the signal, so that it is restored first
+func (y *Typing) key(c byte, quit <-chan struct{}) {
+	switch {
+	case y.draft.pasting:
+	case c == quitKey:
 		y.leave()
 		quitSelf()
+		return
+	case c == stopKey:
+		y.suspend(quit)
 		return
 	}
 	line, entered := y.draft.feed(c)
@@ -228,6 +241,7 @@ func (y *Typing) key(c byte) {
 func (y *Typing) suspend(quit <-chan struct{}) {
 	y.leave()
 	stopSelf()
+	y.out.setMidLine(false) // the shell has used the screen
 	check := time.NewTicker(foregroundCheck)
 	defer check.Stop()
 	for !y.begin() { // `bg` continues the run without the terminal

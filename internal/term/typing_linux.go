@@ -2,7 +2,6 @@ package term
 
 import (
 	"os"
-	"os/signal"
 	"sync"
 	"time"
 
@@ -20,18 +19,18 @@ type rawMode struct {
 func (m *rawMode) enter(f *os.File) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.old != nil {
-		return nil
-	}
 	m.fd = int(f.Fd())
-	old, err := unix.IoctlGetTermios(m.fd, unix.TCGETS)
-	if err != nil {
-		return err
+	old := m.old
+	if old == nil {
+		var err error
+		if old, err = unix.IoctlGetTermios(m.fd, unix.TCGETS); err != nil {
+			return err
+		}
 	}
 	raw := *old
 	raw.Lflag &^= unix.ICANON | unix.ECHO
 	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-	raw.Cc[unix.VQUIT] = 0 // Ctrl-\ arrives as quitKey
+	raw.Cc[unix.VQUIT], raw.Cc[unix.VSUSP] = 0, 0 // they arrive as quitKey and stopKey, so that the terminal is restored first
 	if err := unix.IoctlSetTermios(m.fd, unix.TCSETS, &raw); err != nil {
 		return err
 	}
@@ -72,27 +71,17 @@ func waitInput(f *os.File) bool {
 	}
 }
 
-// suspends reports each Ctrl-Z instead of stopping the process, until done is called.
-func suspends() (stops <-chan os.Signal, done func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, unix.SIGTSTP)
-	return c, func() { signal.Stop(c) }
-}
-
-// stopSelf stops this process as SIGTSTP does by default, and returns when it continues. In a
-// process group that no shell controls, nothing happens.
+// stopSelf stops the process group as Ctrl-Z does, and returns when it continues. A group that no
+// shell controls is not stopped. The runtime never installs a handler for SIGTSTP: after
+// signal.Notify the signal would no longer stop the process.
 func stopSelf() {
 	resumed, done := continued()
 	defer done()
-	signal.Reset(unix.SIGTSTP)
-	_ = unix.Kill(unix.Getpid(), unix.SIGTSTP)
+	_ = unix.Kill(0, unix.SIGTSTP)
 	select {
 	case <-resumed:
-	case <-time.After(foregroundCheck): // measured on the clock, which a stopped process does not see
+	case <-time.After(foregroundCheck):
 	}
 }
 
-// quitKey is Ctrl-\.
-const quitKey = 0x1c
-
-func quitSelf() { _ = unix.Kill(unix.Getpid(), unix.SIGQUIT) }
+func quitSelf() { _ = unix.Kill(0, unix.SIGQUIT) }

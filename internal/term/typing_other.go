@@ -17,10 +17,6 @@ func inForeground(*os.File) bool { return true }
 
 func waitInput(*os.File) bool { return true }
 
-func suspends() (stops <-chan os.Signal, done func()) { return nil, func() {} }
-
 func stopSelf() {}
-
-const quitKey = 0x1c
 
 func quitSelf() {}

@@ -172,14 +172,24 @@ func (t *typed) observe(e event.Event) bool {
 // more reports whether the run continues after a result, because there is input that the model has
 // not got.
 func (t *typed) more(r *event.Result) bool {
-	if t == nil || r.Reason != event.ReasonCompleted || t.ctx.Err() != nil {
+	if t == nil {
 		return false
 	}
-	t.flush()
+	if r.Reason == event.ReasonCompleted {
+		t.flush()
+	}
+	t.sending.Lock() // no line is on its way when the agent is closed
+	defer t.sending.Unlock()
 	t.mu.Lock()
 	unseen, to := len(t.accepted) > 0, t.to
 	t.mu.Unlock()
-	return unseen && to.pending()
+	if r.Reason == event.ReasonCompleted && t.ctx.Err() == nil && unseen && to.pending() {
+		return true
+	}
+	t.mu.Lock()
+	t.open = false
+	t.mu.Unlock()
+	return false
 }
 
 // stop restores the terminal and says what became of the input that the model has not got. The
@@ -193,7 +203,7 @@ func (t *typed) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, text := range t.accepted {
-		t.p.Err.Line("%s", t.p.Err.Dim("saved for the next turn of the session: "+term.Escape(text)))
+		t.p.Err.Line("%s", t.p.Err.Dim("saved, but the model has not seen it: "+term.Escape(text)))
 	}
 	for _, text := range append(t.waiting, unfinished) {
 		if strings.TrimSpace(text) != "" {
