@@ -80,7 +80,8 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 
 // Find finds an approval request by its id or a unique prefix of it, and its answer if there is
 // one. It searches the open requests first, and reads all logs only if no open request matches. It
-// returns ErrNoRequest if no request or more than one matches.
+// returns ErrNoRequest if no request or more than one matches. In the second case, the error has a
+// method Hint that lists them.
 func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, *Answer, error) {
 	if strings.TrimSpace(id) == "" {
 		return Request{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoRequest)
@@ -112,12 +113,35 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 	if f, ok := choose(all, id); ok {
 		return f.request, f.answer, nil
 	}
-	what := "no approval request has the id " + id
 	if len(all) > 1 {
-		what = fmt.Sprintf("%d approval requests have ids that begin with %s", len(all), id)
+		return Request{}, nil, &ambiguousError{id, all}
 	}
-	return Request{}, nil, fmt.Errorf("%w: %s; hint: holdfast approvals list", ErrNoRequest, what)
+	return Request{}, nil, fmt.Errorf("%w: no approval request has the id %s; hint: holdfast approvals list", ErrNoRequest, id)
 }
+
+// ambiguousError means that several approval requests have ids that begin with id.
+type ambiguousError struct {
+	id  string
+	all []requestState
+}
+
+func (e *ambiguousError) Error() string {
+	return fmt.Sprintf("%d approval ids start with %q", len(e.all), e.id)
+}
+
+// Hint lists the requests, at most five of them.
+func (e *ambiguousError) Hint() string {
+	var list []string
+	for _, f := range e.all[:min(5, len(e.all))] {
+		list = append(list, f.request.ID+" ("+f.request.Tool+")")
+	}
+	if more := len(e.all) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return "one of: " + strings.Join(list, ", ")
+}
+
+func (e *ambiguousError) Unwrap() error { return ErrNoRequest }
 
 // choose returns the request with this id, or else the only request whose id begins with it.
 func choose(all []requestState, id string) (requestState, bool) {
