@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/shortid"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -78,7 +79,7 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 	return open, nil
 }
 
-// Find finds an approval request by its id or a unique prefix of it, and its answer if there is
+// Find finds an approval request by its id or a unique prefix or end of it, and its answer if there is
 // one. It searches the open requests first, and reads all logs only if no open request matches. It
 // returns ErrNoRequest if no request or more than one matches. In the second case, the error has a
 // method Hint that lists them.
@@ -113,8 +114,8 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 	if f, ok := choose(all, id); ok {
 		return f.request, f.answer, nil
 	}
-	if len(all) > 1 {
-		return Request{}, nil, &ambiguousError{id, all}
+	if fits := withID(all, id); len(fits) > 1 {
+		return Request{}, nil, &ambiguousError{id, fits}
 	}
 	return Request{}, nil, fmt.Errorf("%w: no approval request has the id %s; hint: holdfast approvals list", ErrNoRequest, id)
 }
@@ -126,7 +127,7 @@ type ambiguousError struct {
 }
 
 func (e *ambiguousError) Error() string {
-	return fmt.Sprintf("%d approval ids start with %q", len(e.all), e.id)
+	return fmt.Sprintf("%d approval ids start or end with %q", len(e.all), e.id)
 }
 
 // Hint lists the requests, at most five of them.
@@ -143,16 +144,21 @@ func (e *ambiguousError) Hint() string {
 
 func (e *ambiguousError) Unwrap() error { return ErrNoRequest }
 
-// choose returns the request with this id, or else the only request whose id begins with it.
+// choose returns the request with this id, or else the only request whose id begins or ends with it.
 func choose(all []requestState, id string) (requestState, bool) {
 	if i := slices.IndexFunc(all, func(f requestState) bool { return f.request.ID == id }); i >= 0 {
 		return all[i], true
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(f requestState) bool { return !strings.HasPrefix(f.request.ID, id) })
+	fits := withID(all, id)
 	if len(fits) != 1 {
 		return requestState{}, false
 	}
 	return fits[0], true
+}
+
+// withID returns the requests whose ids begin or end with id.
+func withID(all []requestState, id string) []requestState {
+	return shortid.Find(all, func(f requestState) string { return f.request.ID }, id)
 }
 
 // exact returns the request whose id is exactly id, if the session of f has such a request.
@@ -172,8 +178,8 @@ func exact(ctx context.Context, sessions *session.Sessions, f requestState, id s
 	return whole, err
 }
 
-// history reads all approval requests of a session whose ids begin with prefix.
-func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]requestState, error) {
+// history reads all approval requests of a session whose ids begin or end with name.
+func history(ctx context.Context, sessions *session.Sessions, m session.Meta, name string) ([]requestState, error) {
 	var all []requestState
 	answers := map[string]Answer{}
 	for r, err := range newestFirst(ctx, sessions, m) {
@@ -192,7 +198,7 @@ func history(ctx context.Context, sessions *session.Sessions, m session.Meta, pr
 		if err != nil {
 			return all, err
 		}
-		if !strings.HasPrefix(q.ID, prefix) {
+		if !strings.HasPrefix(q.ID, name) && !strings.HasSuffix(q.ID, name) {
 			continue
 		}
 		f := requestState{request: q}

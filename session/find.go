@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/shortid"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // Find returns the session for a name that a user typed. The name may be an id, a title or an
-// unambiguous prefix of an id, in this order. Otherwise the error wraps ErrNotFound, and its Hint
+// unambiguous prefix or end of an id, in this order. Otherwise the error wraps ErrNotFound, and its Hint
 // lists the sessions that an ambiguous name fits, or else the nearest names. A session in the trash is found only by its full id.
 func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
 	return s.find(ctx, name, false)
@@ -41,9 +42,15 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 	if err != nil {
 		return Meta{}, err
 	}
-	found, detail := matching(p.Sessions, func(m Meta) bool { return m.Title == name }), "%d sessions have this title"
+	var found []Meta
+	for _, m := range p.Sessions {
+		if m.Title == name {
+			found = append(found, m)
+		}
+	}
+	detail := "%d sessions have this title"
 	if len(found) == 0 {
-		found, detail = matching(p.Sessions, func(m Meta) bool { return strings.HasPrefix(m.ID, name) }), "%d session ids start with this"
+		found, detail = shortid.Find(p.Sessions, func(m Meta) string { return m.ID }, name), "%d session ids start or end with this"
 	}
 	switch len(found) {
 	case 0:
@@ -52,15 +59,6 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 		return found[0], nil
 	}
 	return Meta{}, ambiguous(name, fmt.Sprintf(detail, len(found)), found)
-}
-
-func matching(all []Meta, matches func(Meta) bool) (found []Meta) {
-	for _, m := range all {
-		if matches(m) {
-			found = append(found, m)
-		}
-	}
-	return found
 }
 
 // maxCandidates is the maximum number of sessions in the hint of an ambiguous name.

@@ -8,7 +8,7 @@ import (
 )
 
 // ShortIDs returns the function that shortens the ids of sessions for a list. At a terminal it
-// returns the shortest prefix that [session.Sessions.Find] accepts. In a pipe, and for a session in
+// returns the shortest form that [session.Sessions.Find] accepts. In a pipe, and for a session in
 // the trash, it returns the full id, because a program may keep it for longer than it is unique.
 func ShortIDs(ctx context.Context, p *Program, sessions *session.Sessions) (func(id string) string, error) {
 	if !p.Out.TTY {

@@ -51,8 +51,8 @@ func (c *psCmd) Help() string {
 	return `The list has the sessions of all projects. First come those that need you: an approval or a question
 is pending. Then come those that a process works on, then those that are done.
 
-At a terminal, the ids are shortened to their first characters. Every command that takes a session
-accepts them.
+At a terminal, ids are shortened to their first characters, or to their last ones if the first are a
+time. Every command that takes a session accepts them.
 
   holdfast ps --watch
   holdfast logs -f 9375

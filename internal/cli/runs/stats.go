@@ -179,28 +179,38 @@ func (t *tally) doc() statsDoc {
 }
 
 func (c *statsCmd) table(p *command.Program, doc statsDoc) {
-	ofModel, room := 60, 0
+	room, ofModel, format, narrow := 0, 60, time.DateOnly, false
 	if p.Out.TTY {
-		room = p.Out.Columns()
-		ofModel = max(10, room-62) // the other columns take at most 62
+		room, format = p.Out.Columns(), "Jan _2"
+		narrow = room < 75
+		ofModel = max(10, room-60) // the other columns take at most 60
+		if narrow {
+			ofModel = max(10, room-44)
+		}
 	}
-	cells := [][]string{{"DAY", "MODEL", "SESSIONS", "CALLS", "TOOLS", "DENIED", "TOKENS", "COST", ""}}
-	line := func(day, model string, r statsRow) {
-		cells = append(cells, []string{
-			day, term.Truncate(model, ofModel), fmt.Sprint(r.Sessions), fmt.Sprint(r.ModelCalls), fmt.Sprint(r.ToolCalls), fmt.Sprint(r.Denials),
-			tokens(r.Tokens), cost(r.CostUSD), "",
-		})
+	cells := [][]string{{"DAY", "MODEL", "SESSIONS", "CALLS"}}
+	if !narrow {
+		cells[0] = append(cells[0], "TOOLS", "DENIED")
+	}
+	cells[0] = append(cells[0], "TOKENS", "COST", "")
+	add := func(day, model string, r statsRow) {
+		row := []string{day, term.Truncate(model, ofModel), fmt.Sprint(r.Sessions), fmt.Sprint(r.ModelCalls)}
+		if !narrow {
+			row = append(row, fmt.Sprint(r.ToolCalls), fmt.Sprint(r.Denials))
+		}
+		cells = append(cells, append(row, tokens(r.Tokens), cost(r.CostUSD), ""))
 	}
 	last := ""
 	for _, r := range doc.Days {
-		day := r.Day
-		if day == last {
-			day = ""
+		day := ""
+		if r.Day != last {
+			t, _ := time.Parse(time.DateOnly, r.Day) // always valid
+			day = t.Format(format)
 		}
 		last = r.Day
-		line(day, r.Model, r)
+		add(day, r.Model, r)
 	}
-	line("total", "", doc.Total)
+	add("total", "", doc.Total)
 	lines := layout(cells, room)
 	for i, l := range lines {
 		switch i {
