@@ -147,3 +147,40 @@ func startSized(t *testing.T, columns uint16, env []string, dir string, args ...
 	t.Helper()
 	return startTerminalWith(t, &unix.Winsize{Row: 24, Col: columns}, "", env, dir, args...)
 }
+
+// At a terminal, lists print short ids, and every command takes them: those of approvals begin with
+// a time and are shortened to their end.
+func TestShortIDs(t *testing.T) {
+	dir, env := scriptedFolder(t, oneCommand)
+	for range 2 {
+		p, _, errs := newProgram(dir, env, "run", "--on-ask", "fail", "go")
+		if code := Run(t.Context(), p); code != 4 {
+			t.Fatalf("%d: %s", code, errs)
+		}
+	}
+	c := startTerminal(t, env, dir, "approvals", "list")
+	if code := c.exit(); code != 0 {
+		t.Fatal(c.screen())
+	}
+	rows := strings.Split(c.screen(), "\n")
+	if len(rows) < 3 {
+		t.Fatal(c.screen())
+	}
+	for _, row := range rows[1:3] {
+		cells := strings.Fields(row)
+		id, in := cells[0], cells[len(cells)-1]
+		if len(id) > 6 || len(in) > 6 {
+			t.Errorf("the ids are long: %q", row)
+		}
+		for _, args := range [][]string{{"approvals", "show", id}, {"logs", in}, {"sessions", "show", in}} {
+			p, _, errs := newProgram(dir, env, args...)
+			if code := Run(t.Context(), p); code != 0 {
+				t.Errorf("%q ends with %d: %s", args, code, errs)
+			}
+		}
+	}
+	p, out, _ := newProgram(dir, env, "approvals", "list")
+	if code := Run(t.Context(), p); code != 0 || len(strings.Fields(strings.Split(out.String(), "\n")[1])[0]) != 26 {
+		t.Errorf("a pipe gets short ids: %d: %s", code, out)
+	}
+}
