@@ -184,3 +184,14 @@ func TestShortIDs(t *testing.T) {
 		t.Errorf("a pipe gets short ids: %d: %s", code, out)
 	}
 }
+
+// ps says so if the daemon serves another store.
+func TestPsOtherStore(t *testing.T) {
+	dir := shortDir(t)
+	env := environ(dir)
+	serve(t, dir, env)
+	p, _, errs := newProgram(dir, env, "ps", "--store", "file:"+filepath.Join(dir, "other"))
+	if code := Run(t.Context(), p); code != 0 || !strings.Contains(errs.String(), "the daemon serves another store, ") {
+		t.Errorf("%d: %s", code, errs)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -27,6 +28,7 @@ func (c *psCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Watch {
 		return c.watch(ctx, p, o)
 	}
+	c.noticeOtherStore(ctx, p)
 	list, all, err := o.rows(ctx, c.All)
 	if err != nil {
 		return err
@@ -45,6 +47,18 @@ func (c *psCmd) Run(ctx context.Context, p *command.Program) error {
 		p.Out.Line("%s", line)
 	}
 	return nil
+}
+
+// noticeOtherStore prints that the list has none of the daemon's runs, if the daemon serves another
+// store.
+func (c *psCmd) noticeOtherStore(ctx context.Context, p *command.Program) {
+	d, other := dial.DaemonForStore(ctx, p, c.Store)
+	if d != nil {
+		d.Close()
+	}
+	if other != "" {
+		p.Warn("the daemon serves another store, %s; its runs are not in this list", other)
+	}
 }
 
 // within says which sessions an empty list would have had.
