@@ -63,6 +63,7 @@ var layers = map[string]int{
 	"internal/sandbox/realpath":            0,
 	"internal/sandbox/seccomp":             0,
 	"internal/shellparse":                  0, // with the library that parses shell
+	"internal/shortid":                     0,
 	"internal/spelling":                    0,
 	"internal/supervisor/reaper":           0, // as early
 	"internal/version":                     0,
@@ -232,6 +233,7 @@ var layers = map[string]int{
 	"internal/cli/mcp":            14,
 	"internal/cli/policy":         14,
 	"internal/cli/run":            14,
+	"internal/cli/runs":           14,
 	"internal/cli/sandbox":        14,
 	"internal/cli/settings":       14,
 	"internal/cli/sessions":       14,
@@ -294,6 +296,7 @@ var heavyPackages = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
+	"github.com/charmbracelet/x/ansi":        {"internal/term"}, // the width of text
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/shortid"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -78,9 +79,10 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 	return open, nil
 }
 
-// Find finds an approval request by its id or a unique prefix of it, and its answer if there is
+// Find finds an approval request by its id or a unique prefix or end of it, and its answer if there is
 // one. It searches the open requests first, and reads all logs only if no open request matches. It
-// returns ErrNoRequest if no request or more than one matches.
+// returns ErrNoRequest if no request or more than one matches. In the second case, the error has a
+// method Hint that lists them.
 func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, *Answer, error) {
 	if strings.TrimSpace(id) == "" {
 		return Request{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoRequest)
@@ -112,23 +114,51 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 	if f, ok := choose(all, id); ok {
 		return f.request, f.answer, nil
 	}
-	what := "no approval request has the id " + id
-	if len(all) > 1 {
-		what = fmt.Sprintf("%d approval requests have ids that begin with %s", len(all), id)
+	if fits := withID(all, id); len(fits) > 1 {
+		return Request{}, nil, &ambiguousError{id, fits}
 	}
-	return Request{}, nil, fmt.Errorf("%w: %s; hint: holdfast approvals list", ErrNoRequest, what)
+	return Request{}, nil, fmt.Errorf("%w: no approval request has the id %s; hint: holdfast approvals list", ErrNoRequest, id)
 }
 
-// choose returns the request with this id, or else the only request whose id begins with it.
+// ambiguousError means that several approval requests have ids that begin with id.
+type ambiguousError struct {
+	id  string
+	all []requestState
+}
+
+func (e *ambiguousError) Error() string {
+	return fmt.Sprintf("%d approval ids start or end with %q", len(e.all), e.id)
+}
+
+// Hint lists the requests, at most five of them.
+func (e *ambiguousError) Hint() string {
+	var list []string
+	for _, f := range e.all[:min(5, len(e.all))] {
+		list = append(list, f.request.ID+" ("+f.request.Tool+")")
+	}
+	if more := len(e.all) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return "one of: " + strings.Join(list, ", ")
+}
+
+func (e *ambiguousError) Unwrap() error { return ErrNoRequest }
+
+// choose returns the request with this id, or else the only request whose id begins or ends with it.
 func choose(all []requestState, id string) (requestState, bool) {
 	if i := slices.IndexFunc(all, func(f requestState) bool { return f.request.ID == id }); i >= 0 {
 		return all[i], true
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(f requestState) bool { return !strings.HasPrefix(f.request.ID, id) })
+	fits := withID(all, id)
 	if len(fits) != 1 {
 		return requestState{}, false
 	}
 	return fits[0], true
+}
+
+// withID returns the requests whose ids begin or end with id.
+func withID(all []requestState, id string) []requestState {
+	return shortid.Find(all, func(f requestState) string { return f.request.ID }, id)
 }
 
 // exact returns the request whose id is exactly id, if the session of f has such a request.
@@ -148,8 +178,8 @@ func exact(ctx context.Context, sessions *session.Sessions, f requestState, id s
 	return whole, err
 }
 
-// history reads all approval requests of a session whose ids begin with prefix.
-func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]requestState, error) {
+// history reads all approval requests of a session whose ids begin or end with name.
+func history(ctx context.Context, sessions *session.Sessions, m session.Meta, name string) ([]requestState, error) {
 	var all []requestState
 	answers := map[string]Answer{}
 	for r, err := range newestFirst(ctx, sessions, m) {
@@ -168,7 +198,7 @@ func history(ctx context.Context, sessions *session.Sessions, m session.Meta, pr
 		if err != nil {
 			return all, err
 		}
-		if !strings.HasPrefix(q.ID, prefix) {
+		if !strings.HasPrefix(q.ID, name) && !strings.HasSuffix(q.ID, name) {
 			continue
 		}
 		f := requestState{request: q}

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/shortid"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // Find returns the session for a name that a user typed. The name may be an id, a title or an
-// unambiguous prefix of an id, in this order. Otherwise the error wraps ErrNotFound and its Hint
-// lists the nearest names. A session in the trash is found only by its full id.
+// unambiguous prefix or end of an id, in this order. Otherwise the error wraps ErrNotFound, and its Hint
+// lists the sessions that an ambiguous name fits, or else the nearest names. A session in the trash is found only by its full id.
 func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
 	return s.find(ctx, name, false)
 }
@@ -41,33 +42,43 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 	if err != nil {
 		return Meta{}, err
 	}
-	m, n := only(p.Sessions, func(m Meta) bool { return m.Title == name })
-	if n > 1 {
-		return Meta{}, s.notFound(ctx, name, fmt.Sprintf("%d sessions have this title", n))
-	}
-	if n == 0 {
-		m, n = only(p.Sessions, func(m Meta) bool { return strings.HasPrefix(m.ID, name) })
-	}
-	switch {
-	case n == 1:
-		return m, nil
-	case n > 1:
-		return Meta{}, s.notFound(ctx, name, fmt.Sprintf("%d session ids start with this", n))
-	}
-	return Meta{}, s.notFound(ctx, name, "")
-}
-
-// only returns the first session that matches, and the number of sessions that match.
-func only(all []Meta, matches func(Meta) bool) (first Meta, n int) {
-	for _, m := range all {
-		if matches(m) {
-			if n == 0 {
-				first = m
-			}
-			n++
+	var found []Meta
+	for _, m := range p.Sessions {
+		if m.Title == name {
+			found = append(found, m)
 		}
 	}
-	return first, n
+	detail := "%d sessions have this title"
+	if len(found) == 0 {
+		found, detail = shortid.Find(p.Sessions, func(m Meta) string { return m.ID }, name), "%d session ids start or end with this"
+	}
+	switch len(found) {
+	case 0:
+		return Meta{}, s.notFound(ctx, name, "")
+	case 1:
+		return found[0], nil
+	}
+	return Meta{}, ambiguous(name, fmt.Sprintf(detail, len(found)), found)
+}
+
+// maxCandidates is the maximum number of sessions in the hint of an ambiguous name.
+const maxCandidates = 5
+
+// ambiguous returns the ErrNotFound for a name of several sessions, with the newest of them as its
+// hint.
+func ambiguous(name, detail string, found []Meta) error {
+	var list []string
+	for _, m := range found[:min(maxCandidates, len(found))] {
+		words := m.ID
+		if title := cmp.Or(m.Title, m.FirstPrompt); title != "" {
+			words += " (" + clip(strings.Join(strings.Fields(title), " "), 40) + ")"
+		}
+		list = append(list, words)
+	}
+	if more := len(found) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return &Error{Op: "find", Session: name, Err: ErrNotFound, Detail: detail, Hint: "one of: " + strings.Join(list, ", ")}
 }
 
 // notFound returns the ErrNotFound for a name, with the nearest sessions as its hint.

@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 		{"in a worktree", "wt-tree", "", ""},
 		{"9", "9c01", "", ""},
 		{"3f2a-f", "3f2a-first", "", ""},
-		{"3f2a", "", "2 session ids start with this", "3f2a-"},
+		{"3f2a", "", "2 session ids start or end with this", "3f2a-"},
 		{"twin", "", "2 sessions have this title", "twin"},
 		{"9c10", "", "no such session", "nearest: 9c01"},
 		{"", "", "the name is empty", ""},

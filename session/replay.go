@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
@@ -294,7 +293,7 @@ func (f *replayer) item(r *Record) error {
 		f.s.Queue = slices.DeleteFunc(f.s.Queue, func(q transcript.Encoded) bool { return q.ID() == it.Item.ID() })
 	}
 	if it.Item.Role() == transcript.RoleAssistant {
-		used := usageOf(it.Item)
+		used := record.UsageOf(it.Item)
 		f.s.Usage = f.s.Usage.Add(used)
 		if it.Marked() { // the request came from this program
 			f.addModelCost(it.Cost(), used.Total())
@@ -386,29 +385,4 @@ func payloadText(payload json.RawMessage, field string) string {
 	var text string
 	_ = json.Unmarshal(jsonscan.Object(payload).Field(field), &text)
 	return text
-}
-
-// usageOf reads the usage of an item, which comes before its parts.
-func usageOf(e transcript.Encoded) (u transcript.Usage) {
-	raw := jsonscan.Object(e.JSON).Field("usage")
-	if raw == nil {
-		return u
-	}
-	_ = jsonscan.Fields(raw, func(key, value []byte) error { // other values have no fields
-		n, _ := strconv.ParseInt(string(value), 10, 64)
-		switch string(key) {
-		case "input":
-			u.Input = n
-		case "output":
-			u.Output = n
-		case "cache_read":
-			u.CacheRead = n
-		case "cache_write":
-			u.CacheWrite = n
-		case "reasoning":
-			u.Reasoning = n
-		}
-		return nil
-	})
-	return u
 }

@@ -35,16 +35,25 @@ func (c completer) workspaces(ctx context.Context) (words []string) {
 	return words
 }
 
-// sessions returns the newest sessions with their titles. It does not create a store, and it does
-// not query a store on another machine.
-func (c completer) sessions(ctx context.Context, store string) (words []string) {
+// sessions returns the sessions whose ids begin with typed, newest first, with their titles. If
+// typed is the end of an id, such as a short id, it returns nothing, because a shell drops words
+// that do not begin with typed. It does not create a store, and it does not query a store on
+// another machine.
+func (c completer) sessions(ctx context.Context, typed, store string) (words []string) {
+	const most = 50
 	c.withStore(ctx, store, func(s *session.Sessions) {
-		page, err := s.List(ctx, session.Query{Limit: 50, Unowned: true})
+		q := session.Query{Limit: most, Unowned: true}
+		if typed != "" {
+			q.Limit = 0
+		}
+		page, err := s.List(ctx, q)
 		if err != nil {
 			return
 		}
 		for _, m := range page.Sessions {
-			words = append(words, described(m.ID, cmp.Or(m.Title, m.FirstPrompt)))
+			if strings.HasPrefix(m.ID, typed) && len(words) < most {
+				words = append(words, described(m.ID, cmp.Or(m.Title, m.FirstPrompt)))
+			}
 		}
 	})
 	return words

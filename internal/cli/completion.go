@@ -38,7 +38,7 @@ func (c completer) candidates(ctx context.Context, kind, typed, store string) ([
 	case kind == "SLUG":
 		words = c.workspaces(ctx)
 	case kind == "SESSION" || kind == "ID" || kind == "ID|NAME":
-		words = c.sessions(ctx, store)
+		words = c.sessions(ctx, typed, store)
 	case kind == "APPROVAL":
 		words = c.approvals(ctx, store)
 	case kind == "MODE":

@@ -39,7 +39,18 @@ func startTerminal(t *testing.T, env []string, dir string, args ...string) *term
 // startTerminalAfter is startTerminal for a user who has typed something before the program started.
 func startTerminalAfter(t *testing.T, typed string, env []string, dir string, args ...string) *terminal {
 	t.Helper()
+	return startTerminalWith(t, nil, typed, env, dir, args...)
+}
+
+// startTerminalWith is startTerminalAfter for a terminal of another size.
+func startTerminalWith(t *testing.T, size *unix.Winsize, typed string, env []string, dir string, args ...string) *terminal {
+	t.Helper()
 	master, slave := openPTY(t)
+	if size != nil {
+		if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, size); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c := &terminal{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &command.Program{

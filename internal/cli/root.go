@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/mcp"
 	"github.com/holdfast-dev/holdfast/internal/cli/policy"
 	"github.com/holdfast-dev/holdfast/internal/cli/run"
+	"github.com/holdfast-dev/holdfast/internal/cli/runs"
 	"github.com/holdfast-dev/holdfast/internal/cli/sandbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/sessions"
 	"github.com/holdfast-dev/holdfast/internal/cli/settings"
@@ -44,6 +45,10 @@ func commands(p *command.Program, only string) (list []*cobra.Command) {
 		make func(*command.Program) *command.Command
 	}{
 		{"run", run.Command},
+		{"ps", runs.PsCommand},
+		{"logs", runs.LogsCommand},
+		{"stop", runs.StopCommand},
+		{"stats", runs.StatsCommand},
 		{"init", setup.Command},
 		{"models", setup.ModelsCommand},
 		{"login", setup.LoginCommand},

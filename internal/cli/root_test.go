@@ -55,7 +55,7 @@ func TestLazyCommands(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"run", "x"}, 1}, {[]string{"sessions", "list"}, 1}, {[]string{"--help"}, 24}, {[]string{"nonsense"}, 24}, {nil, 24},
+		{[]string{"run", "x"}, 1}, {[]string{"sessions", "list"}, 1}, {[]string{"--help"}, 28}, {[]string{"nonsense"}, 28}, {nil, 28},
 	} {
 		if n := len(command.Subcommands(newRoot(&p, tt.args))); n != tt.want {
 			t.Errorf("%q builds %d commands, want %d", tt.args, n, tt.want)

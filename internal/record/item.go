@@ -40,6 +40,31 @@ func ReadItem(payload json.RawMessage) (Item, error) {
 	return s, err
 }
 
+// UsageOf returns the usage of an item. In its JSON the usage comes before its parts.
+func UsageOf(e transcript.Encoded) (u transcript.Usage) {
+	raw := jsonscan.Object(e.JSON).Field("usage")
+	if raw == nil {
+		return u
+	}
+	_ = jsonscan.Fields(raw, func(key, value []byte) error { // other values have no fields
+		n, _ := strconv.ParseInt(string(value), 10, 64)
+		switch string(key) {
+		case "input":
+			u.Input = n
+		case "output":
+			u.Output = n
+		case "cache_read":
+			u.CacheRead = n
+		case "cache_write":
+			u.CacheWrite = n
+		case "reasoning":
+			u.Reasoning = n
+		}
+		return nil
+	})
+	return u
+}
+
 // Cost returns the cost of the item's model call in US dollars, or 0. It is the record's last
 // member, so it can be read without parsing the record.
 func (s Item) Cost() float64 {

@@ -78,6 +78,25 @@ func (p *Printer) Text(s string) {
 	})
 }
 
+// Repaint writes lines over the last n lines of the terminal, in one write. No line may be wider
+// than the terminal.
+func (p *Printer) Repaint(n int, lines []string) {
+	var b strings.Builder
+	if n > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", n)
+	}
+	b.WriteString("\r")
+	for _, l := range lines {
+		b.WriteString(l + "\x1b[K\n")
+	}
+	b.WriteString("\x1b[J")
+	_ = p.put(func() error {
+		_, err := io.WriteString(p.w, b.String())
+		p.screen.midLine = false
+		return err
+	})
+}
+
 // put writes immediately or, if a question is open, after it is answered.
 func (p *Printer) put(write func(io.Writer) error) error {
 	p.screen.mu.Lock()

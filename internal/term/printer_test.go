@@ -146,7 +146,7 @@ func TestWrap(t *testing.T) {
 		{"unbreakable", 20, 5, "unbreakable"},
 		{"a unbreakable b", 3, 5, "a|unbreakable|b"},
 		{"one\ntwo three", 9, 9, "one|two three"},
-		{"日本語 です", 3, 3, "日本語|です"},
+		{"日本語 です", 6, 6, "日本語|です"},
 	} {
 		if got := strings.Join(wrap(tt.text, tt.first, tt.other), "|"); got != tt.want {
 			t.Errorf("%q in %d and %d: %q, want %q", tt.text, tt.first, tt.other, got, tt.want)

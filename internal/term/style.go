@@ -45,6 +45,16 @@ func (s Style) Columns() int {
 	return s.Width
 }
 
+// Rows returns the current height of the terminal, or 24 if the stream is not a terminal.
+func (s Style) Rows() int {
+	if s.file != nil {
+		if _, rows, err := term.GetSize(int(s.file.Fd())); err == nil && rows > 0 {
+			return rows
+		}
+	}
+	return 24
+}
+
 func (s Style) style(code, text string) string {
 	if !s.Color || text == "" {
 		return text

@@ -3,7 +3,6 @@ package term
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Table prints rows in columns; the first row is the heading. Cells are cut at 60 characters. If
@@ -13,7 +12,7 @@ func (p *Printer) Table(rows [][]string, elastic ...int) {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = Truncate(row[i], 60)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			widths[i] = max(widths[i], Width(row[i]))
 		}
 	}
 	total := 2 * (len(widths) - 1)
@@ -74,10 +73,10 @@ func wrap(text string, first, other int) []string {
 			if len(lines) == 0 {
 				room = first
 			}
-			switch n := utf8.RuneCountInString(word); {
+			switch n := Width(word); {
 			case line == "" && (n <= room || len(lines) > 0):
 				line = word
-			case line != "" && utf8.RuneCountInString(line)+1+n <= room:
+			case line != "" && Width(line)+1+n <= room:
 				line += " " + word
 			default:
 				lines = append(lines, line)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Count formats a number and a noun: "1 item" or "3 items".
@@ -66,19 +67,18 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Column pads or cuts s to n characters.
+// Column pads or cuts s to n columns of a terminal, see [Width].
 func Column(s string, n int) string {
 	s = Clip(s, n)
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+	return s + strings.Repeat(" ", max(0, n-Width(s)))
 }
 
-// Clip cuts s to n characters.
+// Clip cuts s to n columns of a terminal, see [Width].
 func Clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n || n < 1 {
+	if n < 1 || Width(s) <= n {
 		return s
 	}
-	return string(r[:n-1]) + "…"
+	return ansi.Truncate(s, n, "…")
 }
 
 // OneLine joins the lines of a text with "; ".

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/savedrule"
+	"github.com/holdfast-dev/holdfast/internal/shortid"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -60,16 +62,35 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 		p.Err.Line("no pending approvals")
 		return nil
 	}
+	ids, err := c.ids(ctx, p, sessions, open)
+	if err != nil {
+		return err
+	}
 	rows := [][]string{{"ID", "TOOL", "WHAT", "AGE", "UNTIL", "SESSION"}}
 	for _, q := range open {
 		until := "-"
 		if q.Expires != nil {
 			until = q.Expires.Local().Format(time.TimeOnly)
 		}
-		rows = append(rows, []string{q.ID, q.Tool, question.Subject(q), term.Age(p.Clock().Sub(q.AskedAt)), until, q.Session})
+		rows = append(rows, []string{ids(q.ID), q.Tool, question.Subject(q), term.Age(p.Clock().Sub(q.AskedAt)), until, ids(q.Session)})
 	}
 	p.Out.Table(rows, 2)
 	return nil
+}
+
+// ids returns the function that shortens the ids of approvals and sessions for a terminal.
+func (c *listCmd) ids(ctx context.Context, p *command.Program, sessions *session.Sessions, open []approval.Request) (func(string) string, error) {
+	ofSessions, err := command.ShortIDs(ctx, p, sessions)
+	if err != nil || !p.Out.TTY {
+		return ofSessions, err
+	}
+	all, err := approval.Pending(ctx, sessions, "") // an id must be unique among all of them, not only those of a session
+	var ids []string
+	for _, q := range append(all, open...) {
+		ids = append(ids, q.ID)
+	}
+	ofApprovals := shortid.Of(ids, nil)
+	return func(id string) string { return cmp.Or(ofApprovals[id], ofSessions(id)) }, err
 }
 
 // withApproval opens the store, finds the approval request and calls do.
@@ -80,7 +101,7 @@ func (a approvalArg) withApproval(ctx context.Context, p *command.Program, url s
 	}
 	defer closeStore()
 	q, ans, err := approval.Find(ctx, sessions, a.ID)
-	if errors.Is(err, approval.ErrNoRequest) {
+	if errors.Is(err, approval.ErrNoRequest) && outcome.Hint(err) == "" {
 		return &outcome.Failure{
 			Message: fmt.Sprintf("no approval with id %q", a.ID), Result: outcome.NotFound, Cause: err,
 			Advice: "holdfast approvals list",

@@ -32,7 +32,7 @@ type approvalArg struct {
 }
 
 func (c *approvalArg) Declare(b *command.Builder) {
-	b.Arg(&c.ID, "id", "The approval's id, or a unique prefix of it.")
+	b.Arg(&c.ID, "id", "The approval's id, or its first or last characters.")
 }
 
 // showCmd is `holdfast approvals show`.

@@ -49,7 +49,7 @@ type showCmd struct {
 }
 
 func (c *showCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title. Default: the newest session.")
+	b.Optional(&c.Session, "session", "A session: an id, its first or last characters, or a title. Default: the newest session.")
 	b.Include(&c.auditFilter)
 	b.Include(&c.accessFlag)
 	b.Include(&c.StoreFlags)
@@ -111,7 +111,7 @@ type exportCmd struct {
 }
 
 func (c *exportCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title. Default: the newest session.")
+	b.Optional(&c.Session, "session", "A session: an id, its first or last characters, or a title. Default: the newest session.")
 	b.Flag(&c.All, "all", "a", "", "Export every session of the store, oldest first, and the access log.")
 	c.Format = "jsonl"
 	b.Flag(&c.Format, "format", "", "FORMAT", "Output format. jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")

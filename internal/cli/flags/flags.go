@@ -164,5 +164,5 @@ type SessionArg struct {
 }
 
 func (c *SessionArg) Declare(b *command.Builder) {
-	b.Arg(&c.Session, "session", "A session: an id, a unique prefix of it, or a title.")
+	b.Arg(&c.Session, "session", "A session: an id, its first or last characters, or a title.")
 }

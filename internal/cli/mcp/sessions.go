@@ -71,7 +71,7 @@ type searchInput struct {
 }
 
 type showInput struct {
-	Session string `json:"session" jsonschema:"A session: an id, a unique prefix of it, or a title"`
+	Session string `json:"session" jsonschema:"A session: an id, its first or last characters, or a title"`
 	From    int    `json:"from,omitempty" jsonschema:"The first item to show, counted from 1"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"Maximum number of items, 1 to 200; default 50"`
 }

@@ -50,7 +50,7 @@ func (c *Cmd) Declare(b *command.Builder) {
 	b.Include(&c.AgentFlags)
 	b.Heading = "Session"
 	b.Flag(&c.Continue, "continue", "c", "", "Resume the newest session of this project.")
-	b.Flag(&c.Resume, "resume", "r", "ID|NAME", "Resume this session: an id, a unique prefix of it, or a title.")
+	b.Flag(&c.Resume, "resume", "r", "ID|NAME", "Resume this session: an id, its first or last characters, or a title.")
 	b.Flag(&c.SessionID, "session-id", "", "ID", "Use this session id. The session is created if it does not exist.")
 	b.Flag(&c.ForkSession, "fork-session", "", "", "Resume in a fork. The original session does not change.")
 	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: keep the session's grants, mode and policy changes.")

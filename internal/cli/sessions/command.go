@@ -335,7 +335,7 @@ type verifyCmd struct {
 }
 
 func (c *verifyCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title.")
+	b.Optional(&c.Session, "session", "A session: an id, its first or last characters, or a title.")
 	b.Flag(&c.All, "all", "a", "", "Verify every session of the store.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
@@ -352,7 +352,7 @@ type repairCmd struct {
 }
 
 func (c *repairCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title.")
+	b.Optional(&c.Session, "session", "A session: an id, its first or last characters, or a title.")
 	b.Flag(&c.All, "all", "a", "", "Repair every session of the store.")
 	b.Flag(&c.Salvage, "salvage", "", "", "Copy the readable records of a damaged session to a new session. The damaged session is kept.")
 	b.Flag(&c.DryRun, "dry-run", "n", "", "Only show what is wrong.")

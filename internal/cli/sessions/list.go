@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -56,7 +57,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	for _, m := range page.Sessions {
 		d := listedDoc{Meta: m}
 		var lease *session.Lease
-		if d.State, lease = state(ctx, sessions, m, asking); lease != nil {
+		if d.State, lease = runlog.State(ctx, sessions, m, asking); lease != nil {
 			d.Holder, d.Since = &lease.Holder, &lease.Since
 		}
 		doc.Sessions = append(doc.Sessions, d)
@@ -64,7 +65,11 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.JSON {
 		return p.Out.JSON(doc, p.Out.TTY)
 	}
-	c.table(p, doc)
+	short, err := command.ShortIDs(ctx, p, sessions)
+	if err != nil {
+		return err
+	}
+	c.table(p, doc, short)
 	return nil
 }
 
@@ -89,7 +94,7 @@ func (c *listCmd) project(ctx context.Context, p *command.Program) (string, erro
 	return project, err
 }
 
-func (c *listCmd) table(p *command.Program, doc listDoc) {
+func (c *listCmd) table(p *command.Program, doc listDoc, short func(string) string) {
 	if len(doc.Sessions) == 0 {
 		where := "here"
 		if c.Trash {
@@ -108,7 +113,7 @@ func (c *listCmd) table(p *command.Program, doc listDoc) {
 			title = "[" + d.Tag + "] " + title
 		}
 		rows = append(rows, []string{
-			d.ID, title, fmt.Sprint(d.MessageCount), term.Age(p.Clock().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), statusText(d),
+			short(d.ID), title, fmt.Sprint(d.MessageCount), term.Age(p.Clock().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), statusText(d),
 		})
 	}
 	p.Out.Table(rows, 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
@@ -50,7 +51,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		st, lease := state(ctx, s, m, asking)
+		st, lease := runlog.State(ctx, s, m, asking)
 		if c.JSON {
 			d := showDoc{Session: loaded.Meta, State: st, Items: []json.RawMessage{}, Notices: loaded.Notices}
 			for _, it := range loaded.Items {

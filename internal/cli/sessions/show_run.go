@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -47,7 +48,7 @@ func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Ses
 	}
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, a := range page.Sessions {
-		st, _ := state(ctx, s, a, nil)
+		st, _ := runlog.State(ctx, s, a, nil)
 		what := cmp.Or(a.Title, a.Tag)
 		if a.Title != "" && a.Tag != "" {
 			what = "[" + a.Tag + "] " + a.Title

@@ -1,4 +1,4 @@
-package sessions
+package runlog
 
 import (
 	"encoding/json"
@@ -29,18 +29,18 @@ func TestStateOfRuns(t *testing.T) {
 		held   string // state while a process has it open
 		free   string
 	}{
-		{"new", nil, stateIdle, stateIdle},
-		{"in a turn", []session.Draft{opened}, stateRunning, stateCrashed},
-		{"after a turn", []session.Draft{opened, closed}, stateIdle, stateIdle},
-		{"a call in the background has ended", []session.Draft{opened, closed, finished, news}, stateIdle, stateIdle},
-		{"a call in the background has ended, and a turn is open", []session.Draft{opened, finished, news}, stateRunning, stateCrashed},
-		{"of several agents", []session.Draft{status("running"), status("")}, stateRunning, stateCrashed},
-		{"between two turns", []session.Draft{status("running"), opened, closed}, stateRunning, stateCrashed},
-		{"it wants input", []session.Draft{status("running"), opened, closed, input("asked", "1"), input("given", "1"), input("asked", "2")}, stateWaiting, stateCrashed},
-		{"it was given input", []session.Draft{status("running"), input("asked", "1"), input("given", "1")}, stateRunning, stateCrashed},
-		{"interrupted when it wanted input", []session.Draft{status("running"), input("asked", "1"), status("interrupted")}, stateIdle, stateIdle},
-		{"completed", []session.Draft{status("running"), opened, closed, status("completed")}, stateIdle, stateIdle},
-		{"interrupted in a turn", []session.Draft{status("running"), opened, status("interrupted")}, stateRunning, stateCrashed},
+		{"new", nil, Idle, Idle},
+		{"in a turn", []session.Draft{opened}, Running, Crashed},
+		{"after a turn", []session.Draft{opened, closed}, Idle, Idle},
+		{"a call in the background has ended", []session.Draft{opened, closed, finished, news}, Idle, Idle},
+		{"a call in the background has ended, and a turn is open", []session.Draft{opened, finished, news}, Running, Crashed},
+		{"of several agents", []session.Draft{status("running"), status("")}, Running, Crashed},
+		{"between two turns", []session.Draft{status("running"), opened, closed}, Running, Crashed},
+		{"it wants input", []session.Draft{status("running"), opened, closed, input("asked", "1"), input("given", "1"), input("asked", "2")}, Waiting, Crashed},
+		{"it was given input", []session.Draft{status("running"), input("asked", "1"), input("given", "1")}, Running, Crashed},
+		{"interrupted when it wanted input", []session.Draft{status("running"), input("asked", "1"), status("interrupted")}, Idle, Idle},
+		{"completed", []session.Draft{status("running"), opened, closed, status("completed")}, Idle, Idle},
+		{"interrupted in a turn", []session.Draft{status("running"), opened, status("interrupted")}, Running, Crashed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := t.Context()
@@ -59,7 +59,7 @@ func TestStateOfRuns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, _ := state(ctx, s, m, nil); got != want {
+				if got, _ := State(ctx, s, m, nil); got != want {
 					t.Errorf("%s, want %s", got, want)
 				}
 				if err := l.Close(); err != nil {
@@ -91,12 +91,12 @@ func TestStateOfWaitingSubagent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]string{"lead": stateWaiting, "sub": stateWaiting, "idle": stateIdle, "other": stateIdle} {
+	for id, want := range map[string]string{"lead": Waiting, "sub": Waiting, "idle": Idle, "other": Idle} {
 		m, err := s.Get(ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := state(ctx, s, m, asking); got != want {
+		if got, _ := State(ctx, s, m, asking); got != want {
 			t.Errorf("%s is %s, want %s", id, got, want)
 		}
 	}

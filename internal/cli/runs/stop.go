@@ -1,0 +1,107 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// stopDoc is the result of stop in JSON.
+type stopDoc struct {
+	Session string  `json:"session"`
+	Stopped bool    `json:"stopped"` // false if nothing ran
+	Items   int     `json:"items"`   // of the transcript, all kept
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"`
+}
+
+func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if m.Owner != "" {
+			return outcome.Invalid("session "+m.ID+" is that of a sub-agent", "stop its run: holdfast stop "+command.StoreArg(c.Store)+term.Quote(m.Owner))
+		}
+		stopped, err := c.stopInDaemon(ctx, p, m)
+		if err != nil {
+			return err
+		}
+		if !stopped {
+			if err := c.checkNotRunning(ctx, s, m); err != nil {
+				return err
+			}
+		}
+		return c.print(ctx, p, s, m.ID, stopped)
+	})
+}
+
+// stopInDaemon stops a run of the daemon, and reports whether it did.
+func (c *stopCmd) stopInDaemon(ctx context.Context, p *command.Program, m session.Meta) (bool, error) {
+	if m.Run != string(api.StatusRunning) {
+		return false, nil
+	}
+	d, _ := dial.DaemonForStore(ctx, p, c.Store)
+	if d == nil {
+		return false, nil
+	}
+	defer d.Close()
+	_, err := d.StopRun(ctx, m.ID)
+	if problem, ok := errors.AsType[*api.Problem](err); ok && (problem.Status == http.StatusNotFound || problem.Status == http.StatusConflict) {
+		return false, nil // it has just ended
+	}
+	return err == nil, err
+}
+
+// checkNotRunning returns an error that says how to stop a run of another process. No record asks a
+// process to stop.
+func (c *stopCmd) checkNotRunning(ctx context.Context, s *session.Sessions, m session.Meta) error {
+	asking, err := s.OpenApprovals(ctx)
+	if err != nil {
+		return err
+	}
+	state, lease := runlog.State(ctx, s, m, asking)
+	if lease == nil || state == runlog.Idle {
+		return nil
+	}
+	how := "press Ctrl-C in its terminal"
+	if lease.Holder.PID != 0 {
+		how += fmt.Sprintf(", or on %s: kill -INT %d", lease.Holder.Host, lease.Holder.PID)
+	}
+	return &outcome.Failure{Message: fmt.Sprintf("session %s runs in another process: %s", m.ID, lease.Holder), Result: outcome.Busy, Advice: how}
+}
+
+func (c *stopCmd) print(ctx context.Context, p *command.Program, s *session.Sessions, id string, stopped bool) error {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	total, err := (&overview{sessions: s}).total(ctx, m)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(stopDoc{m.ID, stopped, m.MessageCount, total.Usage.Total(), total.CostUSD}, false)
+	}
+	short, err := command.ShortIDs(ctx, p, s)
+	if err != nil {
+		return err
+	}
+	name := term.Escape(short(m.ID))
+	if !stopped {
+		p.Err.Line("session %s is not running", name)
+		if m.OpenApprovals > 0 {
+			p.Err.Hint("it waits for you: holdfast approvals list --session " + name)
+		}
+		return nil
+	}
+	p.Err.Line("stopped session %s: kept %s (%s tokens, cost %s)", name, term.Count(m.MessageCount, "item"), tokens(total.Usage.Total()), cost(total.CostUSD))
+	p.Err.Hint("resume it: holdfast run " + command.StoreArg(c.Store) + "--resume " + name + ` "…"`)
+	return nil
+}
