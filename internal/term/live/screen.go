@@ -250,6 +250,12 @@ func (s *Screen) Resize(width, height int) {
 // Clear makes the next Draw start at the top of an empty screen. The scrollback stays.
 func (s *Screen) Clear() { s.cleared = true }
 
+// Forget makes the next Draw start a new live block at the start of the cursor's row. It is for a
+// program that was stopped without notice: the shell has written below the old block since.
+func (s *Screen) Forget() {
+	s.rows, s.y, s.x, s.started, s.hidden = make([]row, 1), 0, 0, false, false
+}
+
 // Close erases the live block, shows the cursor and leaves it on a fresh line. A later Draw starts a
 // new live block there, for example after the program was suspended.
 func (s *Screen) Close() error {
