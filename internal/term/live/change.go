@@ -10,13 +10,16 @@ func (s *Screen) change(p *painter, fresh []row) (spans []span) {
 		same++
 	}
 	for y := range min(len(old), len(fresh)) - same {
-		spans = append(spans, diffRows(y, old[y], fresh[y])...)
+		spans = append(spans, diffRows(y, old[y], &fresh[y])...)
 	}
 	write := func() { // what follows moves rows, so what is above must be on the terminal
 		for _, sp := range spans {
 			p.span(fresh[sp.y], sp)
 		}
 		spans = nil
+	}
+	for i := range same {
+		fresh[len(fresh)-1-i].used = old[len(old)-1-i].used
 	}
 	n := len(fresh) - len(old)
 	switch {
@@ -28,7 +31,7 @@ func (s *Screen) change(p *painter, fresh []row) (spans []span) {
 		p.move(len(old)-same, 0)
 		p.csi(n, 'L')
 		for y := len(old) - same; y < len(fresh)-same; y++ {
-			spans = append(spans, diffRows(y, row{}, fresh[y])...)
+			spans = append(spans, diffRows(y, row{}, &fresh[y])...)
 		}
 	case n < 0 && same > 0 && same < len(fresh): // some terminals copy rows that are deleted at their top to the scrollback
 		write()
@@ -36,20 +39,20 @@ func (s *Screen) change(p *painter, fresh []row) (spans []span) {
 		p.csi(-n, 'M')
 	case n < 0:
 		for y := len(fresh) - same; y < len(fresh); y++ {
-			spans = append(spans, diffRows(y, old[y], fresh[y])...)
+			spans = append(spans, diffRows(y, old[y], &fresh[y])...)
 		}
 		write()
 		p.move(len(fresh), 0)
 		p.write("\x1b[J")
 	default:
 		for y := len(old) - same; y < len(old); y++ {
-			spans = append(spans, diffRows(y, old[y], fresh[y])...)
+			spans = append(spans, diffRows(y, old[y], &fresh[y])...)
 		}
 		write()
 		p.move(len(old)-1, 0)
 		for y := len(old); y < len(fresh); y++ {
 			p.newline(1)
-			for _, sp := range diffRows(y, row{}, fresh[y]) {
+			for _, sp := range diffRows(y, row{}, &fresh[y]) {
 				p.span(fresh[y], sp)
 			}
 		}

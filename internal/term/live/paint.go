@@ -92,8 +92,9 @@ func (p *painter) cells(r row, from, to int) {
 
 // span writes a part of a row.
 func (p *painter) span(r row, s span) {
-	if s.to > s.from || s.erase {
-		p.move(s.y, s.from)
+	p.move(s.y, s.from)
+	if s.clear {
+		p.write("\x1b[K")
 	}
 	p.cells(r, s.from, s.to)
 	p.reset()

@@ -17,6 +17,7 @@ const tabWidth = 8
 type row struct {
 	text  string // the styled text from which the cells were read
 	cells []uv.Cell
+	used  int // the cells that were written since the row was erased from its start
 }
 
 // parseRow reads styled text into cells, at most width of them; 0 means no limit. It keeps text, SGR
@@ -97,19 +98,28 @@ func (r row) cell(x int) *uv.Cell {
 	return &uv.EmptyCell
 }
 
-// span is a part of a row that must be written. It ends at to; erase says that the rest of the row
-// is blank and must be erased.
+// span is a part of a row that must be written. It ends at to. The row is erased first if clear is
+// set; the rest of the row is erased if erase is set.
 type span struct {
-	y, from, to int
-	erase       bool
+	y, from, to  int
+	clear, erase bool
 }
 
 // maxGap is the number of unchanged cells that are written again, because a cursor movement over
 // them takes as many bytes.
 const maxGap = 4
 
+// maxErased is the number of cells that may be erased at the end of a row. tmux counts erased cells
+// when it wraps rows for a new width, unless the row was erased from its start.
+const maxErased = 8
+
 // diffRows returns the spans that turn old into fresh, a row at y.
-func diffRows(y int, old, fresh row) (spans []span) {
+func diffRows(y int, old row, fresh *row) (spans []span) {
+	fresh.used = max(old.used, len(fresh.cells))
+	if fresh.used-len(fresh.cells) > maxErased && old.text != fresh.text {
+		fresh.used = len(fresh.cells)
+		return []span{{y: y, to: len(fresh.cells), clear: true}}
+	}
 	for x := 0; x < len(fresh.cells); x += max(1, fresh.cells[x].Width) {
 		c := &fresh.cells[x]
 		if old.cell(x).Equal(c) {
