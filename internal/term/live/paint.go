@@ -69,8 +69,10 @@ func (p *painter) cells(r row, from, to int) {
 			x++
 			continue
 		}
-		p.write(uv.StyleDiff(&p.pen, &c.Style))
-		p.pen = c.Style
+		if c.Style != p.pen {
+			p.write(uv.StyleDiff(&p.pen, &c.Style))
+			p.pen = c.Style
+		}
 		if c.Link != p.link {
 			p.write("\x1b]8;" + c.Link.Params + ";" + c.Link.URL + "\x1b\\")
 			p.link = c.Link

@@ -23,10 +23,10 @@ type row struct {
 // parseRow reads styled text into cells, at most width of them; 0 means no limit. It keeps text, SGR
 // and OSC 8. It drops every other control sequence, so that only this package moves the cursor.
 func parseRow(text string, width int, colors colorprofile.Profile) row {
-	r := row{text: text}
+	r := row{text: text, cells: make([]uv.Cell, 0, len(text))}
 	p := ansi.GetParser()
 	defer ansi.PutParser(p)
-	var style uv.Style
+	var style, shown uv.Style // shown has only the colors of the terminal
 	var link uv.Link
 	var state byte
 	for rest := text; rest != ""; {
@@ -43,16 +43,17 @@ func parseRow(text string, width int, colors colorprofile.Profile) row {
 				rest = ""
 				continue
 			}
-			r.cells = append(r.cells, uv.Cell{Content: seq, Width: w, Style: uv.ConvertStyle(style, colors), Link: uv.ConvertLink(link, colors)})
+			r.cells = append(r.cells, uv.Cell{Content: seq, Width: w, Style: shown, Link: link})
 			for range w - 1 {
 				r.cells = append(r.cells, uv.Cell{})
 			}
 		case seq == "\t":
 			for again := true; again && (width == 0 || len(r.cells) < width); again = len(r.cells)%tabWidth != 0 {
-				r.cells = append(r.cells, uv.Cell{Content: " ", Width: 1, Style: uv.ConvertStyle(style, colors)})
+				r.cells = append(r.cells, uv.Cell{Content: " ", Width: 1, Style: shown})
 			}
 		case ansi.HasCsiPrefix(seq) && p.Command() == 'm':
 			uv.ReadStyle(p.Params(), &style)
+			shown = uv.ConvertStyle(style, colors)
 		case ansi.HasOscPrefix(seq) && p.Command() == 8:
 			readLink(p.Data(), &link)
 		case seq[0] >= 0xc0: // a combining mark after a control sequence

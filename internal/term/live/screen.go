@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Position is a cell of the live block. X counts columns and Y counts lines, both from 0.
@@ -184,20 +185,18 @@ func (s *Screen) rowsAbove() int {
 // printWide writes the finished rows if one of them is wider than the screen. The terminal then
 // decides how many rows they take, so that the live block starts anew below them.
 func (s *Screen) printWide(p *painter) {
-	rows := make([]row, len(s.printed))
-	wide := false
-	for i, l := range s.printed {
-		rows[i] = parseRow(l, 0, s.colors)
-		wide = wide || len(rows[i].cells) > s.width
+	wide := func(l string) bool {
+		return len(ansi.Strip(l)) > s.width && len(parseRow(l, 0, s.colors).cells) > s.width || strings.Contains(l, "\t")
 	}
-	if !wide {
+	if !slices.ContainsFunc(s.printed, wide) {
 		return
 	}
 	p.move(0, 0)
 	p.eraseBelow()
 	p.write("\x1b[?7h")
 	p.width = 0
-	for _, r := range rows {
+	for _, l := range s.printed {
+		r := parseRow(l, 0, s.colors)
 		p.cells(r, 0, len(r.cells))
 		p.newline(1)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/vt"
 	"pgregory.net/rapid"
 )
@@ -153,6 +154,36 @@ func TestResizeLeavesNoStaleRows(t *testing.T) {
 		rule := strings.Repeat("─", size[0])
 		draw(t, s, &Position{2, 1}, rule, "> ", rule, "status")
 		same(t, term, "finished", rule, ">", rule, "status")
+	}
+}
+
+// Whatever a line has, its cells have no control characters and fit.
+func TestCellsAreText(t *testing.T) {
+	parts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\x1b[", "\x1b]8;;", "\x1b]8;a=b;http://\x1b\\", "\x1b]0;x\a", "\x9b2J", "\u009b", "\x1b[31", "m", "\x1bP", "\x1b\\", "\x18", "\xff", "日", "\u0301", "👩\u200d💻", "🇯🇵", "\t", "\r", "\x1b[?1049h", "\x1b[4:3m"}))
+	rapid.Check(t, func(t *rapid.T) {
+		line := strings.Join(rapid.SliceOfN(parts, 0, 12).Draw(t, "parts"), "")
+		width := rapid.IntRange(1, 20).Draw(t, "width")
+		r := parseRow(line, width, colorprofile.TrueColor)
+		if len(r.cells) > width {
+			t.Fatalf("%q takes %d cells, more than %d", line, len(r.cells), width)
+		}
+		for x := 0; x < len(r.cells); x += r.cells[x].Width {
+			c := r.cells[x]
+			if c.Width <= 0 || c.Content == "" || hasControl(c.Content+c.Link.URL+c.Link.Params) {
+				t.Fatalf("%q has the cell %q of width %d, link %q", line, c.Content, c.Width, c.Link)
+			}
+		}
+	})
+}
+
+func BenchmarkPrint(b *testing.B) {
+	var w counter
+	for b.Loop() {
+		s := New(&w, nil)
+		for range 1000 {
+			s.Print("\x1b[1mone\x1b[m finished row of sixty-odd characters with some \x1b[31mcolor\x1b[m")
+		}
+		draw(b, s, nil, "> ")
 	}
 }
 
