@@ -83,6 +83,8 @@ var layers = map[string]int{
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
+	"internal/term/input":        1, // reads keys of a terminal
+	"internal/term/live":         1, // draws the end of a conversation
 	"internal/workspace/engine":  1, // the only package that uses Docker's API
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // the interface of drivers
@@ -298,6 +300,7 @@ var heavyPackages = map[string][]string{
 	"golang.org/x/tools":                     {"internal/crosscheck"},
 	"github.com/charmbracelet/x/ansi":        {"internal/term"}, // the width of text
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
+	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term", "internal/term/input"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
 	"kernel.org/pub/linux/libs/security":     {"internal/sandbox/kernel"}, // psx, of go-landlock
@@ -306,6 +309,7 @@ var heavyPackages = map[string][]string{
 	"github.com/gowebpki/jcs":                {"internal/audit"},
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
+	"github.com/charmbracelet":               {"internal/term/input", "internal/term/live"},
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web", "site/check"},

@@ -1,0 +1,269 @@
+// Package input reads a terminal in raw mode: keys, pasted text, focus and size, as events of
+// [uv.Event].
+//
+//	r, err := input.Open(os.Stdin, os.Stdout)
+//	if err != nil { … }
+//	defer r.Close()
+//	for e := range r.Events() {
+//		switch e := e.(type) {
+//		case uv.KeyPressEvent: …   // ctrl+c and ctrl+z are keys too
+//		case uv.PasteEvent: …      // newlines are \n; the text can have control characters
+//		case uv.WindowSizeEvent: … // also the first event
+//		case input.Resumed: …      // draw everything again
+//		}
+//	}
+//
+// The package does not draw.
+package input
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"golang.org/x/term"
+)
+
+// Resumed is the event after the program was stopped and continues. The shell has used the terminal
+// in between.
+type Resumed struct{}
+
+const (
+	// escapeDelay is how long a byte that starts a sequence waits to be one. After it, the byte is a
+	// key. The terminal sends a sequence at once, but a network can split it.
+	escapeDelay = 25 * time.Millisecond
+	// sequenceDelay is the same for a sequence that has more than two bytes.
+	sequenceDelay = 500 * time.Millisecond
+	// stopDelay is how long Suspend waits for the end of the stop. The system ignores a stop if no shell
+	// could continue the program; the terminal must then be raw again.
+	stopDelay = 200 * time.Millisecond
+
+	// The modes are bracketed paste, focus events, and unambiguous keys (kitty's protocol, which other
+	// terminals ignore). Leaving also ends what a frame has begun: synchronized output, no wrapping and a
+	// hidden cursor.
+	enterModes = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
+	leaveModes = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h"
+)
+
+// Reader reads a terminal. Its methods are safe for concurrent use.
+type Reader struct {
+	in     *os.File
+	out    io.Writer
+	size   func() (width, height int, err error)
+	bytes  uvReader
+	events chan uv.Event
+	quit   chan struct{}
+	loops  sync.WaitGroup
+	stop   func() error // stops the process until the user continues it
+	retry  *time.Timer  // runs after Suspend
+
+	mu     sync.Mutex
+	old    *term.State
+	raw    bool
+	closed bool
+}
+
+// uvReader is a reader whose Read ends when it is canceled.
+type uvReader interface {
+	io.Reader
+	Cancel() bool
+}
+
+// Open puts the terminal in into raw mode and starts to read it. It writes the terminal's modes to
+// out.
+func Open(in, out *os.File) (*Reader, error) {
+	old, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	cancelable, err := uv.NewCancelReader(in)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{
+		in: in, out: out, bytes: cancelable, old: old, stop: stopProcess,
+		size:   func() (int, int, error) { return term.GetSize(int(out.Fd())) },
+		events: make(chan uv.Event, 64), quit: make(chan struct{}), retry: time.NewTimer(time.Hour),
+	}
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	chunks := make(chan []byte)
+	r.loops.Add(1)
+	go r.read(chunks)
+	go r.loop(chunks)
+	return r, nil
+}
+
+// Events returns the channel of events. It is closed at the end of the input and by Close.
+func (r *Reader) Events() <-chan uv.Event { return r.events }
+
+func (r *Reader) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	if r.raw {
+		_, _ = io.WriteString(r.out, leaveModes) // kitty's modes are a stack
+	}
+	if _, err := term.MakeRaw(int(r.in.Fd())); err != nil {
+		return err
+	}
+	r.raw = true
+	_, err := io.WriteString(r.out, enterModes)
+	return err
+}
+
+// leave restores the terminal. It is called more than once.
+func (r *Reader) leave() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.raw {
+		return nil
+	}
+	r.raw = false
+	_, _ = io.WriteString(r.out, leaveModes)
+	return term.Restore(int(r.in.Fd()), r.old)
+}
+
+// Close restores the terminal and ends the events. What was typed and not read stays in the terminal.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	again := r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if again {
+		return nil
+	}
+	close(r.quit)
+	if r.bytes.Cancel() {
+		r.loops.Wait()
+	}
+	return r.leave()
+}
+
+// Suspend restores the terminal and stops the program, as Ctrl-Z does in a shell. The caller erases
+// its live block first. A [Resumed] event follows when the program continues.
+func (r *Reader) Suspend() error {
+	if err := r.leave(); err != nil {
+		return err
+	}
+	defer r.retry.Reset(stopDelay)
+	return r.stop()
+}
+
+// Guard restores the terminal when the goroutine that defers it panics, so that the user sees the
+// panic and gets a usable shell:
+//
+//	defer r.Guard()
+func (r *Reader) Guard() {
+	if p := recover(); p != nil {
+		_ = r.leave()
+		panic(p)
+	}
+}
+
+func (r *Reader) read(chunks chan<- []byte) {
+	defer r.loops.Done()
+	defer close(chunks)
+	defer r.Guard()
+	for {
+		buf := make([]byte, 4096)
+		n, err := r.bytes.Read(buf)
+		if n > 0 {
+			select {
+			case chunks <- buf[:n]:
+			case <-r.quit:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// loop decodes bytes and follows the signals of the terminal.
+func (r *Reader) loop(chunks <-chan []byte) {
+	defer close(r.events)
+	defer r.Guard()
+	signals, done := watch()
+	defer done()
+	var d Decoder
+	silence := time.NewTimer(time.Hour)
+	defer silence.Stop()
+	defer r.retry.Stop()
+	if !r.sendSize() {
+		return
+	}
+	for {
+		var events []uv.Event
+		select {
+		case b, ok := <-chunks:
+			if !ok {
+				r.send(d.Flush()...)
+				return
+			}
+			events = d.Feed(b)
+		case <-silence.C:
+			events = d.Flush()
+		case s := <-signals:
+			if isContinue(s) && !r.resume() || !r.sendSize() {
+				return
+			}
+			continue
+		case <-r.retry.C:
+			if !r.isRaw() && !r.resume() {
+				return
+			}
+			continue
+		case <-r.quit:
+			return
+		}
+		if !r.send(events...) {
+			return
+		}
+		switch {
+		case !d.Pending():
+			silence.Stop()
+		case d.Ambiguous():
+			silence.Reset(escapeDelay)
+		default:
+			silence.Reset(sequenceDelay)
+		}
+	}
+}
+
+// resume takes the terminal back from the shell. If that fails, the program still gets whole lines.
+func (r *Reader) resume() bool {
+	_ = r.enter()
+	return r.send(Resumed{})
+}
+
+func (r *Reader) isRaw() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.raw
+}
+
+func (r *Reader) send(events ...uv.Event) bool {
+	for _, e := range events {
+		select {
+		case r.events <- e:
+		case <-r.quit:
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Reader) sendSize() bool {
+	w, h, err := r.size()
+	if err != nil || w <= 0 || h <= 0 {
+		return true
+	}
+	return r.send(uv.WindowSizeEvent{Width: w, Height: h})
+}
