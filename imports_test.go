@@ -81,6 +81,7 @@ var layers = map[string]int{
 	"internal/s3":                1,
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
+	"internal/term/edit":         2, // the input box of the conversation
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
 	"internal/workspace/engine":  1, // the only package that uses Docker's API
 	"internal/workspace/jsonrpc": 1,
@@ -294,6 +295,7 @@ var heavyPackages = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
+	"github.com/charmbracelet/x/ansi":        {"internal/term/edit"}, // clusters of characters and their width
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
