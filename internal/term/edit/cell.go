@@ -3,6 +3,7 @@ package edit
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -72,15 +73,14 @@ const (
 
 // pasted returns the cells of a paste: one block if it is long, otherwise its text.
 func pasted(text string) []cell {
-	cells := split(text)
 	lines := 1 + strings.Count(strings.TrimSuffix(text, "\n"), "\n")
-	switch {
-	case lines > maxPasteLines:
+	if lines > maxPasteLines {
 		return []cell{block(text, term.Count(lines, "line"))}
-	case len(cells) > maxPasteCharacters:
-		return []cell{block(text, term.Count(len(cells), "character"))}
 	}
-	return cells
+	if n := utf8.RuneCountInString(text); n > maxPasteCharacters {
+		return []cell{block(text, term.Count(n, "character"))}
+	}
+	return split(text)
 }
 
 func block(text, size string) cell {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -37,19 +38,51 @@ func newEntry(cells []cell) (n Entry) {
 	return n
 }
 
-// cells returns the text with its blocks. Blocks that do not fit the text are ignored, because the
-// entry can come from a file.
-func (n Entry) cells() (cells []cell) {
-	text, at := clean(n.Text), 0
-	if text == n.Text {
+// pieces returns the blocks of the text and what is between them. Blocks that do not fit the text
+// are ignored, because the entry can come from a file.
+func (n Entry) pieces() iter.Seq2[string, bool] {
+	return func(yield func(text string, paste bool) bool) {
+		at := 0
 		for _, p := range n.Pastes {
-			if at <= p[0] && p[0] <= p[1] && p[1] <= len(text) {
-				cells = append(append(cells, split(clean(text[at:p[0]]))...), pasted(clean(text[p[0]:p[1]]))...)
+			if at <= p[0] && p[0] <= p[1] && p[1] <= len(n.Text) {
+				if !yield(n.Text[at:p[0]], false) || !yield(n.Text[p[0]:p[1]], true) {
+					return
+				}
 				at = p[1]
 			}
 		}
+		yield(n.Text[at:], false)
 	}
-	return append(cells, split(clean(text[at:]))...)
+}
+
+func (n Entry) cells() (cells []cell) {
+	for text, paste := range n.pieces() {
+		if paste {
+			cells = append(cells, pasted(clean(text))...)
+		} else {
+			cells = append(cells, split(clean(text))...)
+		}
+	}
+	return cells
+}
+
+// masked returns the entry with masked text. Its blocks stay if no secret crosses their borders.
+func (n Entry) masked(mask func(string) string) Entry {
+	whole := mask(n.Text)
+	if whole == n.Text {
+		return n
+	}
+	text, pastes := "", [][2]int(nil)
+	for piece, paste := range n.pieces() {
+		start := len(text)
+		if text += mask(piece); paste {
+			pastes = append(pastes, [2]int{start, len(text)})
+		}
+	}
+	if n.Text, n.Pastes = whole, pastes; text != whole {
+		n.Pastes = nil
+	}
+	return n
 }
 
 // Limits of the file. When it is full, the oldest entries are removed, down to the kept sizes, so
@@ -114,9 +147,7 @@ func (h *History) Add(ctx context.Context, n Entry) error {
 		return nil
 	}
 	if h.mask != nil {
-		if masked := h.mask(n.Text); masked != n.Text {
-			n.Text, n.Pastes = masked, nil // the blocks are elsewhere now
-		}
+		n = n.masked(h.mask)
 	}
 	line, err := json.Marshal(n)
 	if err != nil || len(line) > maxEntryBytes {

@@ -59,26 +59,33 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Secrets reach the file masked, and blocks survive if nothing was masked.
+// Secrets reach the file masked, and blocks survive.
 func TestHistoryMasks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h")
 	h := open(t, path, &HistoryOptions{Mask: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[masked]") }})
-	e := New(nil)
-	for _, keys := range []string{"a <paste>" + fiveRow + "</paste>", "b <paste>" + fiveRow + "hunter2</paste>"} {
+	e := New(&Options{History: h})
+	wants := map[string]string{
+		"a <paste>" + fiveRow + "</paste>":               "a [pasted 5 lines]|",
+		"hunter2 <paste>" + fiveRow + "hunter2</paste>!": "[masked] [pasted 6 lines]!|",
+		"hun<paste>ter2\n2\n3\n4</paste>":                "[masked]\n2\n3\n4|", // across the border of the block
+	}
+	for keys, want := range wants {
 		press(e, keys)
 		if err := h.Add(t.Context(), e.Take()); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), "hunter2") {
-		t.Errorf("%s, %v", b, err)
-	}
-	e = New(&Options{History: open(t, path, nil)})
-	if press(e, "<up>"); e.Text() != "b "+fiveRow+"[masked]" {
-		t.Errorf("%q", e.Text())
-	}
-	if e.recall(1); shown(e) != "a [pasted 5 lines]|" {
-		t.Errorf("%q", shown(e))
+		b, err := os.ReadFile(path)
+		if err != nil || strings.Contains(string(b), "hunter2") {
+			t.Errorf("%s, %v", b, err)
+		}
+		stored := New(&Options{History: open(t, path, nil)})
+		if press(stored, "<up>"); shown(stored) != want {
+			t.Errorf("%q: stored as %q, want %q", keys, shown(stored), want)
+		}
+		if press(e, "<up>"); strings.Contains(e.Text(), "masked") { // the user can send it again
+			t.Errorf("%q: in memory: %q", keys, e.Text())
+		}
+		e.Take()
 	}
 }
 
@@ -111,10 +118,8 @@ func TestHistoryLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, path, nil)
-	for want, text := range map[int]string{maxEntries: "full"} {
-		if add(t, h, text); open(t, path, nil).Len() != want {
-			t.Errorf("%d", open(t, path, nil).Len())
-		}
+	if add(t, h, "full"); open(t, path, nil).Len() != maxEntries {
+		t.Errorf("%d", open(t, path, nil).Len())
 	}
 	add(t, h, "next")
 	got := texts(open(t, path, nil))
@@ -196,4 +201,28 @@ func BenchmarkSearch(b *testing.B) {
 	for b.Loop() {
 		h.find("nothing", 0, 1)
 	}
+}
+
+// Whatever is in the file, its entries can be shown and another one can be added.
+func FuzzHistory(f *testing.F) {
+	f.Add([]byte(`{"text":"é [x]","pastes":[[0,1],[3,4],[9,2],[-1,99]]}` + "\n{\"text\":\"\\u001b\\u202e\\r\"}\nnull"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		path := filepath.Join(t.TempDir(), "h")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := open(t, path, &HistoryOptions{Mask: strings.ToUpper})
+		e := New(&Options{History: h})
+		for range min(h.Len(), 20) {
+			e.recall(1)
+			e.View(20)
+			if n := e.Take(); join(n.cells()) != n.Text {
+				t.Errorf("%q became %q", n.Text, join(n.cells()))
+			}
+		}
+		add(t, h, "added")
+		if newest := open(t, path, nil).entry(1).Text; !strings.EqualFold(newest, "added") {
+			t.Errorf("newest: %q", newest)
+		}
+	})
 }
