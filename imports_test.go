@@ -82,6 +82,7 @@ var layers = map[string]int{
 	"internal/s3":                1,
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
+	"internal/term/edit":         2, // the input box of the conversation
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
 	"internal/term/input":        1, // reads keys of a terminal
 	"internal/term/live":         1, // draws the end of a conversation
@@ -299,6 +300,7 @@ var heavyPackages = map[string][]string{
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
 	"github.com/charmbracelet/x/ansi":        {"internal/term"}, // the width of text
+	"github.com/charmbracelet/x/ansi":        {"internal/term/edit"}, // clusters of characters and their width
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term", "internal/term/input"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
