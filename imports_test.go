@@ -82,6 +82,7 @@ var layers = map[string]int{
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
+	"internal/markdown":          2, // Markdown of a model as lines of a terminal, while it arrives
 	"internal/workspace/engine":  1, // the only package that uses Docker's API
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // the interface of drivers
@@ -294,6 +295,8 @@ var heavyPackages = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
+	"github.com/charmbracelet/x":             {"internal/markdown"}, // ansi: graphemes and links
+	"github.com/yuin/goldmark":               {"internal/markdown"},
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
