@@ -35,20 +35,23 @@ func (x *lexer) line(s string) []span {
 		return []span{newSpan(s, attr{role: diffRole(s)})}
 	}
 	var out []span
-	start := 0
-	put := func(end int, r role) { // adds s[start:end]
-		if end > start {
-			sp := newSpan(s[start:end], attr{role: r})
-			out = add(out, sp.text, sp.attr)
+	start, end, last := 0, 0, roleText // s[start:end] has the role last and is not yet in out
+	put := func(to int, r role) {
+		if to == end {
+			return
+		}
+		if r != last && end > start {
+			out = append(out, newSpan(s[start:end], attr{role: last}))
 			start = end
 		}
+		end, last = to, r
 	}
 	for i := 0; i < len(s); {
 		if x.until != "" {
 			end := stringEnd(s[i:], x.until, x.role == roleString)
 			if end < 0 {
 				put(len(s), x.role)
-				return out
+				break
 			}
 			put(i+end, x.role)
 			i, x.until = i+end, ""
@@ -62,7 +65,7 @@ func (x *lexer) line(s string) []span {
 		i += n
 	}
 	put(len(s), roleText)
-	return out
+	return append(out, newSpan(s[start:end], attr{role: last}))
 }
 
 // token returns the length and the role of the token at i.

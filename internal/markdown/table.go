@@ -35,7 +35,7 @@ func (p *blocks) startTable(s string) bool {
 
 // row adds a row to the open table.
 func (p *blocks) row(s string) {
-	if p.leaf.size += len(s); p.leaf.size > maxTable && !p.live { // a long table goes on below a second head
+	if p.leaf.size += len(s); p.leaf.size > maxTable && !p.live { // a long table continues below a second head
 		head, aligns := p.leaf.rows[0], p.leaf.aligns
 		p.closeLeaf()
 		p.leaf = leaf{kind: table, rows: [][][]span{head}, aligns: aligns, size: len(s)}

@@ -58,7 +58,7 @@ func wrap(spans []span, limit int) [][]span {
 	wasWide := false
 	for _, s := range spans {
 		for rest := s.text; rest != ""; {
-			if n := plainRun(rest); n > 1 && w.wide+n <= w.limit && !wasWide { // most text
+			if n := plainRun(rest, w.limit-w.wide); n > 1 && !wasWide { // most text
 				w.word = add(w.word, rest[:n], s.attr)
 				w.wide, rest = w.wide+n, rest[n:]
 				continue
@@ -91,14 +91,17 @@ func wrap(spans []span, limit int) [][]span {
 	return w.lines
 }
 
-// plainRun returns the length of the ASCII letters and signs at the start of s that stand for themselves.
-func plainRun(s string) int {
+// plainRun returns how many ASCII letters and signs at the start of s stand for themselves, at most limit.
+func plainRun(s string, limit int) int {
 	for i := range len(s) {
 		if s[i] <= ' ' {
 			return i
 		}
 		if s[i] >= utf8.RuneSelf {
-			return max(i-1, 0) // the next character can combine with the last letter
+			return max(i-1, 0) // this character can combine with the last letter
+		}
+		if i >= limit {
+			return limit
 		}
 	}
 	return len(s)
