@@ -39,7 +39,7 @@ func closeOpen(s string) string {
 			}
 			rest := trimmed[i+1:]
 			switch {
-			case rest == "" || rest[0] == '(' && !strings.Contains(rest, ")"):
+			case rest == "" && !wordBefore(trimmed, label) || rest != "" && rest[0] == '(' && !strings.Contains(rest, ")"):
 				return closeSigns(trimmed[:i]+"](<>)", open)
 			default:
 				label = -1

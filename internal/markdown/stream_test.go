@@ -131,6 +131,7 @@ func TestCloseOpen(t *testing.T) {
 		{"a [b](http://x", "a [b](<>)"},
 		{"a [b](http://x)", "a [b](http://x)"},
 		{"x[0", "x[0"},
+		{"x[0]", "x[0]"},
 		{"a **", "a"},
 		{"2 * 3", "2 * 3"},
 		{"snake_case", "snake_case"},
