@@ -296,7 +296,6 @@ var heavyPackages = map[string][]string{
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
 	"github.com/charmbracelet/x":             {"internal/markdown"}, // ansi: graphemes and links
-	"github.com/yuin/goldmark":               {"internal/markdown"},
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},

@@ -55,6 +55,8 @@ type leaf struct {
 	text   []byte
 	joined bool
 
+	unfinished bool // a paragraph whose end Live shows
+
 	fence       byte // of a code block
 	fenceLen    int
 	fenceIndent int
@@ -107,10 +109,7 @@ func (p *blocks) emit(b block) {
 
 // inline parses text that a line completes.
 func (p *blocks) inline(s string, a attr) []span {
-	if p.live {
-		s = closeOpen(s)
-	}
-	return p.o.inline(s, a)
+	return p.o.inline(s, a, p.live)
 }
 
 func (p *blocks) closeLeaf() {
@@ -118,7 +117,7 @@ func (p *blocks) closeLeaf() {
 	p.leaf = leaf{}
 	switch l.kind {
 	case paragraph:
-		if spans := p.o.inline(string(l.text), attr{}); len(spans) > 0 {
+		if spans := p.o.inline(string(l.text), attr{}, l.unfinished); len(spans) > 0 {
 			p.emit(block{kind: paragraph, spans: spans, joined: l.joined})
 		}
 	case table:

@@ -1,155 +1,106 @@
 package markdown
 
 import (
-	"html"
 	"strings"
-	"sync"
-
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
-// inlineParser parses the text of one paragraph. It knows no other blocks, because the blocks are already split,
-// and no HTML, because HTML is shown as text.
-var inlineParser = sync.OnceValue(func() parser.Parser {
-	return parser.NewParser(
-		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 100)),
-		parser.WithInlineParsers(
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(parser.NewLinkParser(), 200),
-			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(parser.NewEmphasisParser(), 500),
-			util.Prioritized(strikeParser{}, 500),
-		))
-})
-
-// inline returns the text of a paragraph with its looks. base is the look of the whole.
-func (o *Options) inline(source string, base attr) []span {
-	w := &inlineWalker{o: o, source: []byte(source)}
-	doc := inlineParser().Parse(text.NewReader(w.source))
-	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
-		if len(w.spans) > 0 {
-			w.add("\n", base)
-		}
-		w.children(n, base)
+// inline returns the text of a paragraph with its looks. base is the look of the whole. If the text is not finished
+// (live), what is open at its end is closed there: **bold is bold before its end comes.
+func (o *Options) inline(source string, base attr, live bool) []span {
+	source = strings.Trim(source, " \t\n")
+	if live {
+		source = strings.TrimRight(source, "*_~`\\! \t\n") // a sign at the end can be the first half of another
 	}
+	p := inlineParser{s: source, live: live}
+	p.parse()
+	w := inlineWriter{o: o}
+	var text strings.Builder
+	for i := 0; i < len(p.pieces); {
+		first := p.pieces[i]
+		text.Reset()
+		for ; i < len(p.pieces) && p.pieces[i].look == first.look; i++ {
+			text.WriteString(p.pieces[i].String())
+		}
+		w.piece(text.String(), first.look, base, p.links)
+	}
+	w.endLink()
 	return w.spans
 }
 
-type inlineWalker struct {
-	o      *Options
-	source []byte
-	spans  []span
+// inlineWriter makes spans of pieces.
+type inlineWriter struct {
+	o     *Options
+	spans []span
+	link  int // the open link, counted from 1
+	url   string
+	label string
+	after attr
 }
 
-func (w *inlineWalker) add(s string, a attr) {
+func (w *inlineWriter) add(s string, a attr) {
 	if s != "" {
 		sp := newSpan(s, a)
 		w.spans = add(w.spans, sp.text, sp.attr)
 	}
 }
 
-func (w *inlineWalker) children(n ast.Node, a attr) {
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		w.node(c, a)
-	}
-}
-
-func (w *inlineWalker) node(n ast.Node, a attr) {
-	switch n := n.(type) {
-	case *ast.Text:
-		w.text(unescape(string(n.Value(w.source))), a)
-		switch {
-		case n.HardLineBreak():
-			w.add("\n", a)
-		case n.SoftLineBreak():
-			w.add(" ", a)
-		}
-	case *ast.String:
-		w.text(string(n.Value), a)
-	case *ast.Emphasis:
-		if n.Level == 1 {
-			a.italic = true
-		} else {
-			a.bold = true
-		}
-		w.children(n, a)
-	case *strikeNode:
-		if a.strike = true; w.o.Style == Plain {
-			w.add("~~", a)
-			defer w.add("~~", a)
-		}
-		w.children(n, a)
-	case *ast.CodeSpan:
-		var b strings.Builder
-		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			if t, ok := c.(*ast.Text); ok {
-				b.Write(t.Value(w.source))
+func (w *inlineWriter) piece(s string, l look, a attr, links []link) {
+	a.bold, a.italic, a.strike = a.bold || l.bold, a.italic || l.italic, l.strike
+	if w.link != l.link {
+		w.endLink()
+		if w.link = l.link; w.link > 0 {
+			w.url, w.label, w.after = links[w.link-1].url, "", a
+			if links[w.link-1].image {
+				w.add("image: ", attr{role: roleDim})
 			}
 		}
-		code := strings.ReplaceAll(b.String(), "\n", " ")
-		if w.o.Style == Plain {
-			code = "`" + code + "`"
-		}
-		if a.role != roleLink {
-			a.role = roleCode
-		}
-		w.add(code, a)
-	case *ast.AutoLink:
-		url := string(n.URL(w.source))
-		if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(url, "mailto:") {
-			url = "mailto:" + url
-		}
-		w.link(url, a, func(a attr) { w.add(string(n.Label(w.source)), a) })
-	case *ast.Link:
-		w.link(unescape(string(n.Destination)), a, func(a attr) { w.children(n, a) })
-	case *ast.Image:
-		w.add("image: ", attr{role: roleDim})
-		w.link(unescape(string(n.Destination)), a, func(a attr) { w.children(n, a) })
-	default:
-		w.children(n, a)
 	}
+	if l.link > 0 {
+		w.label += s
+		if a.role = roleLink; w.o.Hyperlinks {
+			a.link = safeURL(w.url)
+		}
+	}
+	switch plain := w.o.Style == Plain; {
+	case l.code && plain:
+		s = "`" + s + "`"
+	case l.code && l.link == 0:
+		a.role = roleCode
+	case l.strike && plain:
+		s = "~~" + s + "~~"
+	case !l.code && l.link == 0:
+		w.text(s, a)
+		return
+	}
+	w.add(s, a)
 }
 
-// link adds the text of a link. The address follows if the terminal cannot carry it, and if the text looks like
-// an address itself but is a different one.
-func (w *inlineWalker) link(url string, a attr, label func(attr)) {
-	first, outer := len(w.spans), a
-	if a.role = roleLink; w.o.Hyperlinks {
-		a.link = safeURL(url)
+// endLink adds the address of the open link if the terminal cannot carry it, or if the label looks like an address
+// itself but is a different one.
+func (w *inlineWriter) endLink() {
+	if w.link == 0 {
+		return
 	}
-	if first > 0 { // keeps the label apart from the text before it
-		w.spans = append(w.spans, span{"", a})
-		first = len(w.spans) - 1
-	}
-	label(a)
-	shown := ""
-	for _, s := range w.spans[first:] {
-		shown += s.text
-	}
-	same := shown == url || "mailto:"+shown == url || shown == strings.TrimSuffix(url, "/")
-	misleading := strings.Contains(shown, "://") || strings.HasPrefix(shown, "www.")
-	if url != "" && !same && (a.link == "" || misleading) {
-		w.add(" ("+url+")", outer)
+	url, label := w.url, w.label
+	w.link = 0
+	same := label == url || "mailto:"+label == url || label == strings.TrimSuffix(url, "/")
+	misleading := strings.Contains(label, "://") || strings.HasPrefix(label, "www.")
+	if url != "" && !same && (!w.o.Hyperlinks || safeURL(url) == "" || misleading) {
+		w.add(" ("+url+")", w.after)
 	}
 }
 
 // text adds text and makes links of the web addresses in it.
-func (w *inlineWalker) text(s string, a attr) {
-	for a.link == "" && a.role != roleLink {
-		i := strings.Index(s, "http")
-		for i >= 0 && !strings.HasPrefix(s[i:], "https://") && !strings.HasPrefix(s[i:], "http://") {
-			next := strings.Index(s[i+4:], "http")
-			if next < 0 {
-				i = -1
-				break
-			}
-			i += 4 + next
-		}
+func (w *inlineWriter) text(s string, a attr) {
+	for from := 0; ; {
+		i := strings.Index(s[from:], "http")
 		if i < 0 {
 			break
+		}
+		i += from
+		if !strings.HasPrefix(s[i:], "https://") && !strings.HasPrefix(s[i:], "http://") {
+			from = i + 4
+			continue
 		}
 		end := i + strings.IndexAny(s[i:]+" ", " \t\n<>\"'`")
 		url := strings.TrimRight(s[i:end], ".,:;!?)*_~")
@@ -157,54 +108,12 @@ func (w *inlineWalker) text(s string, a attr) {
 			url += ")"
 		}
 		w.add(s[:i], a)
-		w.link(url, a, func(a attr) { w.add(url, a) })
-		s = s[i+len(url):]
+		linked := a
+		if linked.role = roleLink; w.o.Hyperlinks {
+			linked.link = safeURL(url)
+		}
+		w.add(url, linked)
+		s, from = s[i+len(url):], 0
 	}
 	w.add(s, a)
-}
-
-// unescape resolves backslash escapes and entities.
-func unescape(s string) string {
-	if !strings.ContainsAny(s, `\&`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && util.IsPunct(s[i+1]) {
-			i++
-		} else if end := strings.IndexByte(s[i:min(len(s), i+40)], ';'); s[i] == '&' && end > 0 {
-			b.WriteString(html.UnescapeString(s[i : i+end+1]))
-			i += end
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// strikeParser parses ~~text~~. Goldmark has one too, in a package that compiles expressions at the start.
-type strikeParser struct{}
-
-type strikeNode struct{ ast.BaseInline }
-
-var strikeKind = ast.NewNodeKind("Strike")
-
-func (*strikeNode) Kind() ast.NodeKind                              { return strikeKind }
-func (n *strikeNode) Dump(source []byte, level int)                 { ast.DumpHelper(n, source, level, nil, nil) }
-func (strikeParser) Trigger() []byte                                { return []byte{'~'} }
-func (strikeParser) IsDelimiter(b byte) bool                        { return b == '~' }
-func (strikeParser) OnMatch(consumes int) ast.Node                  { return &strikeNode{} }
-func (strikeParser) CanOpenCloser(open, end *parser.Delimiter) bool { return open.Char == end.Char }
-
-func (p strikeParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
-	before := block.PrecendingCharacter()
-	line, segment := block.PeekLine()
-	node := parser.ScanDelimiter(line, before, 2, p)
-	if node == nil || node.OriginalLength != 2 || before == '~' {
-		return nil
-	}
-	node.Segment = segment.WithStop(segment.Start + node.OriginalLength)
-	block.Advance(node.OriginalLength)
-	pc.PushDelimiter(node)
-	return node
 }

@@ -41,7 +41,7 @@ func TestInline(t *testing.T) {
 	o := &Options{}
 	for _, tt := range tests {
 		var got strings.Builder
-		for _, s := range o.inline(tt.in, attr{}) {
+		for _, s := range o.inline(tt.in, attr{}, false) {
 			got.WriteString(s.text)
 		}
 		if got.String() != tt.want {

@@ -137,7 +137,7 @@ func (s *Stream) look(width int) []string {
 			p.leaf = leaf{kind: table, aligns: aligns, joined: p.leaf.joined}
 			p.row(text)
 		} else {
-			p.leaf.text = []byte(closeOpen(text))
+			p.leaf.unfinished = true
 		}
 	}
 	p.closeLeaf()

@@ -119,15 +119,16 @@ func TestDone(t *testing.T) {
 	}
 }
 
-func TestCloseOpen(t *testing.T) {
+func TestUnfinished(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"a **b", "a **b**"},
 		{"a **b*", "a **b**"},
-		{"a **b**", "a **b**"},
 		{"a *b **c", "a *b **c***"},
+		{"a ***b", "a ***b***"},
 		{"a `b", "a `b`"},
 		{"a ``b`c", "a ``b`c``"},
 		{"a [b", "a [b](<>)"},
+		{"a [b]", "a [b](<>)"},
 		{"a [b](http://x", "a [b](<>)"},
 		{"a [b](http://x)", "a [b](http://x)"},
 		{"x[0", "x[0"},
@@ -137,12 +138,14 @@ func TestCloseOpen(t *testing.T) {
 		{"snake_case", "snake_case"},
 		{"~~a", "~~a~~"},
 		{"**[b", "**[b](<>)**"},
+		{"*a* b", "*a* b"},
 		{`\*a`, `\*a`},
 	}
+	o := &Options{Style: ANSI16, Hyperlinks: true}
 	for _, tt := range tests {
-		got := closeOpen(tt.in)
-		if got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
+		got, want := o.inline(tt.in, attr{}, true), o.inline(tt.want, attr{}, false)
+		if o.draw(got) != o.draw(want) {
+			t.Errorf("%q: %q, want %q", tt.in, o.draw(got), o.draw(want))
 		}
 	}
 }

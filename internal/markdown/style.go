@@ -25,6 +25,8 @@ type Options struct {
 	Style      Style
 	Light      bool // the background is light; ANSI16 needs no such hint
 	Hyperlinks bool // the terminal knows OSC 8; otherwise the address follows the text of a link
+
+	colors [roles]string // codes that are computed already
 }
 
 // A role is what a piece of text is. The theme gives it a color.
@@ -85,23 +87,34 @@ func (o *Options) sgr(a attr) string {
 	if o.Style == Plain {
 		return ""
 	}
-	var codes []string
+	codes := ""
 	if a.bold {
-		codes = append(codes, "1")
+		codes = ";1"
 	}
 	if a.italic {
-		codes = append(codes, "3")
+		codes += ";3"
 	}
 	if a.strike {
-		codes = append(codes, "9")
+		codes += ";9"
 	}
-	if a.role != roleText {
-		codes = append(codes, o.color(a.role))
+	switch {
+	case a.role == roleText && codes == "":
+		return ""
+	case a.role == roleText:
+		return codes[1:]
 	}
-	return strings.Join(codes, ";")
+	return o.color(a.role) + codes
 }
 
 func (o *Options) color(r role) string {
+	if o.colors[r] == "" {
+		o.colors[r] = o.code(r)
+	}
+	return o.colors[r]
+}
+
+// code computes the code of a color.
+func (o *Options) code(r role) string {
 	t := theme[r]
 	if o.Style == ANSI16 {
 		return t.code
