@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,9 @@ func TestLikeGoldmark(t *testing.T) {
 		"\n", "  \n", "\\*", "\\", "<http://u>", "<a@b.c>", "<", "&amp;", "é", ".", "1", "\\\n"}
 	rapid.Check(t, func(t *rapid.T) {
 		source := "x" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 14).Draw(t, "parts"), "") + "x"
+		if strings.Contains(source, "\\\\\\\n") {
+			t.Skip("goldmark sees no line break after three backslashes")
+		}
 		for i, line := range strings.Split(source, "\n") {
 			if strings.TrimSpace(line) == "" || i > 0 && line[0] == ' ' {
 				t.Skip("the blocks remove these")
@@ -118,6 +122,7 @@ func TestLikeGoldmark(t *testing.T) {
 					lines[i] = " "
 				}
 			}
+			lines = slices.CompactFunc(lines, func(a, b string) bool { return a == " " && b == " " })
 			return strings.Join(lines, "\n")
 		}
 		if want := plain(goldmarkLooks(source)); plain(got.String()) != want {
