@@ -166,6 +166,13 @@ func (p *blocks) extend(s, separator string) {
 	}
 }
 
+// nested reports whether s starts a list in the item c, although CommonMark wants more spaces before it. Models
+// often write two spaces below "1. ".
+func nested(s string, in int, c container) bool {
+	_, n := listMarker(s)
+	return n > 0 && in >= c.first+2
+}
+
 func (p *blocks) inParagraph() bool { return p.leaf.kind == paragraph && len(p.leaf.text) > 0 }
 
 // line uses one line, without its end.
@@ -175,7 +182,7 @@ func (p *blocks) line(s string) {
 		c := p.stack[matched]
 		in, rest := indentation(s)
 		if c.list != 0 {
-			if rest != "" && in < c.indent {
+			if rest != "" && in < c.indent && !nested(rest, in, c) {
 				break
 			}
 			s = strip(s, c.indent)
@@ -293,7 +300,9 @@ func (p *blocks) blankLine(matched int, lazy bool) {
 		p.popTo(matched)
 	}
 	p.closeLeaf()
-	p.sawBlank = true
+	if n := len(p.stack); n == 0 || p.stack[n-1].shown || p.stack[n-1].list == 0 { // else the item has no text yet
+		p.sawBlank = true
+	}
 }
 
 // leafLine starts or ends a block that one line decides. It reports whether it has used the line.

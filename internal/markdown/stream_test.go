@@ -104,6 +104,15 @@ func TestDone(t *testing.T) {
 		{"sign waits", "one\n\n-", "one", ""},
 		{"rule or heading waits", "one\n--", "", "one"},
 		{"numbers count", "1. a\n1. b\n1. c\n\n", "1. a|2. b|3. c", ""},
+		{"two spaces below a number", "1. a\n  - b\n2. c\n\n", "1. a|   - b|2. c", ""},
+		{"a number counts after code", "1. a\n   ```\n   b\n   ```\n2. c\n\n", "1. a|   ```|   b|   ```|2. c", ""},
+		{"lazy line", "> a\nb\n\n", "> a b", ""},
+		{"a quote ends at an empty line", "> a\n\nb\n\n", "> a||b", ""},
+		{"empty item", "- a\n-\n- b\n\n", "- a|-|- b", ""},
+		{"setext", "a\n===\n", "# a", ""},
+		{"table below text", "x\na|b\n-|-\n1|2\n\n", "x||a   | b|----|----|1   | 2", ""},
+		{"HTML", "<div>\n*a*\n\n*b*\n\n", "<div>|*a*||b", ""},
+		{"open code at the end", "```\na", "```", "a|```"},
 		{"too deep", strings.Repeat("> ", 12) + "a\n\n", "> > > > > > > > > > > > a", ""},
 	}
 	for _, tt := range tests {
