@@ -86,6 +86,7 @@ var layers = map[string]int{
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
 	"internal/term/input":        1, // reads keys of a terminal
 	"internal/term/live":         1, // draws the end of a conversation
+	"internal/markdown":          2, // Markdown of a model as lines of a terminal, while it arrives
 	"internal/workspace/engine":  1, // the only package that uses Docker's API
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // the interface of drivers
@@ -301,6 +302,7 @@ var heavyPackages = map[string][]string{
 	"golang.org/x/tools":                     {"internal/crosscheck"},
 	"github.com/charmbracelet/x/ansi":        {"internal/term"}, // the width of text
 	"github.com/charmbracelet/x/ansi":        {"internal/term/edit"}, // clusters of characters and their width
+	"github.com/charmbracelet/x":             {"internal/markdown"}, // ansi: graphemes and links
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term", "internal/term/input"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
