@@ -300,10 +300,6 @@ var heavyPackages = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
-	"github.com/charmbracelet/x/ansi":        {"internal/term"}, // the width of text
-	"github.com/charmbracelet/x/ansi":        {"internal/term/edit"}, // clusters of characters and their width
-	"github.com/charmbracelet/x":             {"internal/markdown"}, // ansi: graphemes and links
-	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term", "internal/term/input"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
@@ -314,6 +310,7 @@ var heavyPackages = map[string][]string{
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/charmbracelet":               {"internal/term/input", "internal/term/live"},
+	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit"}, // ansi: clusters of characters and their width
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web", "site/check"},

@@ -90,9 +90,9 @@ func (p *Printer) Repaint(n int, lines []string) {
 		b.WriteString(l + "\x1b[K\n")
 	}
 	b.WriteString("\x1b[J")
-	_ = p.put(func() error {
-		_, err := io.WriteString(p.w, b.String())
-		p.screen.midLine = false
+	_ = p.put(func(w io.Writer) error {
+		_, err := io.WriteString(w, b.String())
+		p.screen.wrote("\n")
 		return err
 	})
 }
