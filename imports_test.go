@@ -201,7 +201,8 @@ var layers = map[string]int{
 	"internal/runlog":      8, // the run's own records in a log
 
 	// runs for many clients; the tools of a run
-	"internal/console":       9, // the page, no logic
+	"internal/console":       9,  // the page, no logic
+	"internal/conversation":  10, // what a user sees of a session; it reads the events of daemon/client
 	"daemon/client":          9,
 	"internal/compose/tools": 9,
 	"internal/daemon/runs":   9,
@@ -220,13 +221,14 @@ var layers = map[string]int{
 	"internal/daemon/process": 12,
 
 	// what several command groups share
-	"internal/cli/dial":     12,
+	"internal/cli/dial":     13, // it can serve the daemon in the process
 	"internal/cli/flags":    12,
 	"internal/cli/question": 12,
 	"internal/cli/view":     13,
 
 	// the command groups
 	"internal/cli/approvals":      14,
+	"internal/cli/chat":           14,
 	"internal/cli/audit":          14,
 	"internal/cli/daemon":         14,
 	"internal/cli/demo":           14,
@@ -309,8 +311,9 @@ var heavyPackages = map[string][]string{
 	"github.com/gowebpki/jcs":                {"internal/audit"},
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
-	"github.com/charmbracelet":               {"internal/term/input", "internal/term/live"},
-	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit"}, // ansi: clusters of characters and their width
+	"github.com/charmbracelet/colorprofile":  {"internal/term/live"},        // of ultraviolet
+	"github.com/charmbracelet/ultraviolet":   {"internal/term/input", "internal/term/live"},
+	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live"}, // ansi: clusters of characters and their width
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web", "site/check"},

@@ -23,6 +23,7 @@ func printHelp(p *command.Program, cmd *cobra.Command) {
 	}
 	if cmd == cmd.Root() {
 		line("Usage: holdfast <command> [flags]")
+		line("       holdfast [<prompt>] [flags]")
 	} else {
 		use := cmd.UseLine()
 		if len(commands) > 0 {

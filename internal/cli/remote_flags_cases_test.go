@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/cli/run"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -50,12 +50,12 @@ func createWorkspace(h *remoteEnv) {
 }
 
 // checkParts checks what the daemon builds for a workspace from the flags. To start it would need a container.
-func checkParts(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) func(h *remoteEnv) {
+func checkParts(c flags.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) func(h *remoteEnv) {
 	return func(h *remoteEnv) {
 		h.t.Helper()
 		createWorkspace(h)
 		p, _, _ := newProgram(h.dir, h.env)
-		spec, err := (&run.Cmd{WorkspaceFlags: c}).Spec(p, h.dir, nil)
+		spec, err := (&flags.RunFlags{WorkspaceFlags: c}).Spec(p, h.dir, nil)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -141,9 +141,9 @@ var fieldChecks = map[string]fieldCheck{
 	"Worktree.Enabled": {before: initRepository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/run-s"},
 	"Worktree.Name":    {before: initRepository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/fix"},
 
-	"Workspace":           {alone: checkParts(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Settings.Slug == "blog" })},
-	"Container.Agent":     {alone: checkParts(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Kind == "claude" })},
-	"Container.Ephemeral": {alone: checkParts(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.WorkspaceParts) bool { return m.Options.Ephemeral })},
+	"Workspace":           {alone: checkParts(flags.WorkspaceFlags{Workspace: "blog"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Settings.Slug == "blog" })},
+	"Container.Agent":     {alone: checkParts(flags.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Kind == "claude" })},
+	"Container.Ephemeral": {alone: checkParts(flags.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.WorkspaceParts) bool { return m.Options.Ephemeral })},
 
 	"Session.ID":       {gone: true},
 	"Session.ForkAt":   {alone: runAndRewind},

@@ -9,11 +9,13 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/approvals"
 	"github.com/holdfast-dev/holdfast/internal/cli/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/containeragent"
 	"github.com/holdfast-dev/holdfast/internal/cli/daemon"
 	"github.com/holdfast-dev/holdfast/internal/cli/demo"
 	"github.com/holdfast-dev/holdfast/internal/cli/doctor"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/hooks"
 	"github.com/holdfast-dev/holdfast/internal/cli/instructions"
 	"github.com/holdfast-dev/holdfast/internal/cli/mcp"
@@ -32,75 +34,90 @@ const description = `Run agents with durable sessions, permissions and a sandbox
 
   holdfast init
   holdfast demo
+  holdfast
+  holdfast "find out why the tests fail and fix them"
+  holdfast attach
   holdfast run "find out why the tests fail and fix them"
   holdfast run -c "now write a changelog entry"
   holdfast sessions list`
 
-// commands returns the commands in the order of the help. If only is not empty, the result has just
-// the command of that name, if it exists, so that the program does not build the other commands
-// when it starts.
-func commands(p *command.Program, only string) (list []*cobra.Command) {
-	for _, c := range []struct {
-		name string
-		make func(*command.Program) *command.Command
-	}{
-		{"run", run.Command},
-		{"ps", runs.PsCommand},
-		{"logs", runs.LogsCommand},
-		{"stop", runs.StopCommand},
-		{"stats", runs.StatsCommand},
-		{"init", setup.Command},
-		{"models", setup.ModelsCommand},
-		{"login", setup.LoginCommand},
-		{"logout", setup.LogoutCommand},
-		{"sessions", sessions.Command},
-		{"store", store.Command},
-		{"policy", policy.Command},
-		{"hooks", hooks.Command},
-		{"context", instructions.ContextCommand},
-		{"skills", instructions.SkillsCommand},
-		{"trust", hooks.TrustCommand},
-		{"settings", settings.Command},
-		{"mcp", mcp.Command},
-		{"sandbox", sandbox.Command},
-		{"audit", audit.Command},
-		{"approvals", approvals.Command},
-		{"workspace", workspace.Command},
-		{"daemon", daemon.Command},
-		{"demo", demo.Command},
-		{"doctor", doctor.Command},
-		{"version", func(p *command.Program) *command.Command {
-			return p.Command(&versionCmd{}, "version", "Print the version.")
-		}},
-		{"completion", func(p *command.Program) *command.Command {
-			return p.Command(&completionCmd{}, "completion", "Print a completion script for a shell.")
-		}},
-		{"man", func(p *command.Program) *command.Command { return p.Command(&manCmd{}, "man", "Print the man page.") }},
-	} {
-		if c.name == only {
-			return []*cobra.Command{c.make(p)}
-		}
-		if only == "" {
-			list = append(list, c.make(p))
-		}
+// commandMakers has the commands in the order of the help.
+var commandMakers = []struct {
+	name string
+	make func(*command.Program) *command.Command
+}{
+	{"attach", chat.AttachCommand},
+	{"run", run.Command},
+	{"ps", runs.PsCommand},
+	{"logs", runs.LogsCommand},
+	{"stop", runs.StopCommand},
+	{"stats", runs.StatsCommand},
+	{"init", setup.Command},
+	{"models", setup.ModelsCommand},
+	{"login", setup.LoginCommand},
+	{"logout", setup.LogoutCommand},
+	{"sessions", sessions.Command},
+	{"store", store.Command},
+	{"policy", policy.Command},
+	{"hooks", hooks.Command},
+	{"context", instructions.ContextCommand},
+	{"skills", instructions.SkillsCommand},
+	{"trust", hooks.TrustCommand},
+	{"settings", settings.Command},
+	{"mcp", mcp.Command},
+	{"sandbox", sandbox.Command},
+	{"audit", audit.Command},
+	{"approvals", approvals.Command},
+	{"workspace", workspace.Command},
+	{"daemon", daemon.Command},
+	{"demo", demo.Command},
+	{"doctor", doctor.Command},
+	{"version", func(p *command.Program) *command.Command {
+		return p.Command(&versionCmd{}, "version", "Print the version.")
+	}},
+	{"completion", func(p *command.Program) *command.Command {
+		return p.Command(&completionCmd{}, "completion", "Print a completion script for a shell.")
+	}},
+	{"man", func(p *command.Program) *command.Command { return p.Command(&manCmd{}, "man", "Print the man page.") }},
+}
+
+func commandNames() (names []string) {
+	for _, c := range commandMakers {
+		names = append(names, c.name)
 	}
-	if only != "" {
-		return commands(p, "")
+	return names
+}
+
+// commands returns the commands that args can name, so that the program does not build the others
+// when it starts. If args name none, they are a conversation, or they ask for help.
+func commands(p *command.Program, args []string) (list []*cobra.Command) {
+	names := commandNames()
+	i := slices.IndexFunc(args, func(a string) bool { return slices.Contains(names, a) })
+	all := len(args) == 0 || strings.HasPrefix(args[0], "__complete") || i < 0 && wantsHelp(args)
+	for n, c := range commandMakers {
+		if all || i >= 0 && c.name == args[i] {
+			list = append(list, commandMakers[n].make(p))
+		}
 	}
 	return list
 }
 
+func wantsHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "--help" })
+}
+
 // newRoot builds the command line for args.
 func newRoot(p *command.Program, args []string) *cobra.Command {
-	only := ""
-	if len(args) > 0 {
-		only = args[0]
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		p.Candidates = completer{p}.candidates
 	}
-	if strings.HasPrefix(only, "__complete") {
-		p.Candidates, only = completer{p}.candidates, ""
-	}
-	root := p.Group("holdfast", "", commands(p, only)...)
+	root := p.Command(&chat.Cmd{Commands: commandNames()}, "holdfast", "")
+	root.AddCommand(commands(p, args)...)
+	command.NameCommands(root, commandNames())
 	root.Long = description
+	root.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveNoFileComp // of a prompt
+	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Use: "help", Short: "Print the help of a command.", Hidden: true}) // execute runs it
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(p, cmd) })
@@ -115,10 +132,12 @@ func newRoot(p *command.Program, args []string) *cobra.Command {
 // execute runs the command that the arguments name.
 func execute(ctx context.Context, p *command.Program) error {
 	p.JSON = wantsJSON(p.Args)
-	args := p.Args
+	args := chat.RunArgs(p.Args, commandNames())
 	switch {
-	case len(args) == 0:
+	case len(args) == 0 && !chat.HasTerminal(p):
 		args = []string{"--help"}
+	case len(args) == 0:
+		args = []string{"--"} // nothing but the conversation is built
 	case args[0] == "inside":
 		return containeragent.Run(ctx, p)
 	case args[0] == "help": // as in git and go
@@ -134,7 +153,7 @@ func execute(ctx context.Context, p *command.Program) error {
 		printHelp(p, cmd)
 		return nil
 	case args[0] == "run":
-		args = run.JoinWorktree(args)
+		args = flags.JoinWorktree(args)
 	}
 	root := newRoot(p, args)
 	root.SetArgs(slices.Clone(args))

@@ -85,6 +85,12 @@ func AddCommands(cmd *Command, commands ...*Command) {
 	for _, c := range commands {
 		names = append(names, c.Name())
 	}
+	NameCommands(cmd, names)
+}
+
+// NameCommands says which subcommands a command has, in the order of the help. Not all of them need
+// to be built.
+func NameCommands(cmd *Command, names []string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
@@ -93,7 +99,7 @@ func AddCommands(cmd *Command, commands ...*Command) {
 
 // Subcommands returns the subcommands in the order of the help.
 func Subcommands(cmd *Command) (list []*Command) {
-	for name := range strings.FieldsSeq(cmd.Annotations["commands"]) {
+	for _, name := range commandNames(cmd) {
 		for _, c := range cmd.Commands() {
 			if c.Name() == name && !c.Hidden {
 				list = append(list, c)
@@ -185,6 +191,11 @@ func (b *Builder) Alias(name, other string) {
 // HideAll hides all flags from the help, because another command shows them.
 func (b *Builder) HideAll() {
 	b.set.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "help" })
+}
+
+// HideExcept hides all flags but some from the help, because another command shows them.
+func (b *Builder) HideExcept(names ...string) {
+	b.set.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "help" && !slices.Contains(names, f.Name) })
 }
 
 // Hide hides flags from the help, because a visible flag does the same.
@@ -388,12 +399,21 @@ func Unexpected(cmd *Command, arg string) error {
 	if cmd.Name() == "run" && cmd.Parent() == cmd.Root() {
 		return outcome.Invalid(msg, `put the prompt in quotes: holdfast run "what to do"`)
 	}
-	var names []string
+	names := commandNames(cmd)
 	for _, c := range Subcommands(cmd) {
-		names = append(append(names, c.Name()), c.Aliases...)
+		names = append(names, c.Aliases...)
+	}
+	if first := cmd.Flags().Arg(0); cmd == cmd.Root() && len(names) > 0 && first != arg { // a prompt without quotes, or a misspelled command
+		if near := didYouMean(first, "", names); near != "" {
+			return usageError(cmd, "unexpected argument "+first+near)
+		}
+		return outcome.Invalid(msg, `put the prompt in quotes: holdfast "what to do"`)
 	}
 	return usageError(cmd, msg+didYouMean(arg, "", names))
 }
+
+// commandNames returns the names of the subcommands, also of those that were not built.
+func commandNames(cmd *Command) []string { return strings.Fields(cmd.Annotations["commands"]) }
 
 // FlagError describes what is wrong with a flag.
 func FlagError(cmd *Command, err error) error {

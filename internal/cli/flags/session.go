@@ -2,10 +2,13 @@ package flags
 
 import (
 	"context"
+	"errors"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -38,4 +41,38 @@ func (a SessionArg) WithRunSession(ctx context.Context, p *command.Program, url 
 		}
 		return do(s, m)
 	})
+}
+
+// Resumes reports whether the flags select a session that can already exist. Such a session can
+// have a pending answer or approval.
+func (c *RunFlags) Resumes() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
+
+// ResumedSession returns the session to resume. It returns nil if the flags name a session that
+// must be created.
+func (c *RunFlags) ResumedSession(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Workspace) (*session.Meta, error) {
+	var space *workspace.Settings
+	if in != nil {
+		space = in.Settings
+	}
+	s := c.SessionSpec()
+	o, err := compose.Choose(ctx, sessions, &s, cwd, space)
+	if err != nil {
+		return nil, err
+	}
+	if o.SessionID == "" {
+		if o.SessionID, err = sessions.Newest(ctx, o.Project); err != nil {
+			return nil, err
+		}
+		if o.SessionID == "" {
+			return nil, session.ErrNotFound
+		}
+	}
+	m, err := sessions.Get(ctx, o.SessionID)
+	if errors.Is(err, session.ErrNotFound) && !o.MustExist {
+		return nil, nil //nolint:nilnil // it will be created
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &m, nil
 }

@@ -25,7 +25,7 @@ func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part,
 	if term.IsTerminal(p.Stdin) {
 		switch {
 		case text != "" && text != "-":
-		case c.resumes():
+		case c.Resumes():
 			return nil, nil
 		default:
 			return nil, c.noPrompt()
@@ -45,7 +45,7 @@ func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part,
 		text += "\n\n" + in
 	}
 	if strings.TrimSpace(text) == "" {
-		if c.resumes() {
+		if c.Resumes() {
 			return nil, nil
 		}
 		return nil, c.noPrompt()
@@ -54,15 +54,11 @@ func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part,
 }
 
 func (c *Cmd) noPrompt() error {
-	if c.Worktree.name != "" {
-		return outcome.Invalid("no prompt: "+c.Worktree.name+" was read as the worktree's name", `holdfast run --worktree -- "what to do", or holdfast run --worktree=NAME "what to do"`)
+	if c.Worktree.Name != "" {
+		return outcome.Invalid("no prompt: "+c.Worktree.Name+" was read as the worktree's name", `holdfast run --worktree -- "what to do", or holdfast run --worktree=NAME "what to do"`)
 	}
 	return outcome.Invalid("no prompt", `holdfast run "what to do"`)
 }
-
-// resumes reports whether the flags select a session that can already exist. Such a session can
-// have a pending answer or approval.
-func (c *Cmd) resumes() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
 
 // readInput reads standard input to its end. If optional is true, it gives up on an idle pipe, so
 // that the program does not hang if the caller forgot to close the pipe.

@@ -21,7 +21,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
-	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -68,13 +67,13 @@ var errRunLocally = errors.New("the run happens in this process")
 // target finds the session of the run, or an id for a new one.
 func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Workspace, input bool) (*target, error) {
 	t := &target{}
-	if c.resumes() {
+	if c.Resumes() {
 		sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 		if err != nil {
 			return nil, err
 		}
 		defer closeStore()
-		if t.meta, err = c.resumedSession(ctx, sessions, cwd, in); err != nil {
+		if t.meta, err = c.ResumedSession(ctx, sessions, cwd, in); err != nil {
 			return nil, err
 		}
 	}
@@ -102,36 +101,6 @@ func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, 
 		}
 	}
 	return t, nil
-}
-
-// resumedSession returns the session to resume. It returns nil if the flags name a session that
-// must be created.
-func (c *Cmd) resumedSession(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Workspace) (*session.Meta, error) {
-	var space *workspace.Settings
-	if in != nil {
-		space = in.Settings
-	}
-	s := c.sessionSpec()
-	o, err := compose.Choose(ctx, sessions, &s, cwd, space)
-	if err != nil {
-		return nil, err
-	}
-	if o.SessionID == "" {
-		if o.SessionID, err = sessions.Newest(ctx, o.Project); err != nil {
-			return nil, err
-		}
-		if o.SessionID == "" {
-			return nil, session.ErrNotFound
-		}
-	}
-	m, err := sessions.Get(ctx, o.SessionID)
-	if errors.Is(err, session.ErrNotFound) && !o.MustExist {
-		return nil, nil //nolint:nilnil // it will be created
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &m, nil
 }
 
 // runRemote runs the agent in the daemon, shows the run like a local one, and returns its outcome.
@@ -244,7 +213,7 @@ func (c *Cmd) remoteHeader(ctx context.Context, p *command.Program, cwd string, 
 		return view.Header{}, err
 	}
 	s := view.Header{
-		Cwd: cwd, Model: m.Primary.Info().String(), KeySource: m.KeySource, ResumeArgs: c.resumeFlags(),
+		Cwd: cwd, Model: m.Primary.Info().String(), KeySource: m.KeySource, ResumeArgs: c.ResumeArgs(),
 		CanResume: m.Primary.Info().Provider != "scripted",
 	}
 	if c.OutputFormat != "text" {
@@ -330,12 +299,12 @@ func (c *Cmd) lostError(t *target, err error) error {
 	case isLost:
 		return &outcome.Failure{
 			Message: fmt.Sprintf("lost the connection to the daemon (%v); completed work is saved", lost.Err), Cause: err, Result: outcome.Failed,
-			Advice: fmt.Sprintf("resume with or without the daemon: holdfast run %s--resume %s", c.resumeFlags(), t.id),
+			Advice: fmt.Sprintf("resume with or without the daemon: holdfast run %s--resume %s", c.ResumeArgs(), t.id),
 		}
 	case errors.Is(err, client.ErrInterrupted):
 		return &outcome.Failure{
 			Message: err.Error(), Cause: err, Result: outcome.Interrupted,
-			Advice: fmt.Sprintf("resume it: holdfast run %s--resume %s", c.resumeFlags(), t.id),
+			Advice: fmt.Sprintf("resume it: holdfast run %s--resume %s", c.ResumeArgs(), t.id),
 		}
 	case errors.Is(err, session.ErrNotFound):
 		return &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: err}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -20,7 +19,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runtime"
-	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -57,7 +55,7 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
 	}
-	in, err := c.openWorkspace(ctx, p)
+	in, err := c.OpenWorkspace(ctx, p)
 	if err != nil {
 		return outcome.FromError(err), err
 	}
@@ -101,11 +99,22 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	return c.runLocal(ctx, p, r, in, input, view, settle)
 }
 
+// check rejects flags that contradict each other.
+func (c *Cmd) check() error {
+	switch {
+	case c.IncludePartialMessages && c.OutputFormat != "stream-json":
+		return outcome.Invalid("--include-partial-messages needs --output-format stream-json", "")
+	case c.Quiet && c.Verbose:
+		return outcome.Invalid("--quiet and --verbose cannot be used together", "")
+	}
+	return c.Check()
+}
+
 // runLocal runs the agent in this process and shows it.
 func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Workspace, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
-	r.Verbose, r.Spec.Session, r.Loading = c.Verbose, c.sessionSpec(), command.ReserveHeap
+	r.Verbose, r.Spec.Session, r.Loading = c.Verbose, c.SessionSpec(), command.ReserveHeap
 	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
-	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
+	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.Set, Name: c.Worktree.Name}
 	rt := runtime.New(&runtime.Config{Env: r.Env, Store: c.Store})
 	defer func() { _ = rt.Close() }()
 	who := compose.Askers{OnWorkspace: c.worktreePrinter(p)}
@@ -151,7 +160,7 @@ func (c *Cmd) header(a *compose.Agent, cwd string) view.Header {
 	info := m.Models.Primary.Info()
 	return view.Header{
 		Cwd: cwd, Model: info.String(), KeySource: m.Models.KeySource,
-		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), ResumeArgs: c.resumeFlags(),
+		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), ResumeArgs: c.ResumeArgs(),
 		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a model script contains no answers for a resumed session
 	}
 }
@@ -186,18 +195,6 @@ func backgroundNotice(p *command.Program, b *agent.Background, quiet bool) {
 			p.Warn("%s %s is still running in the background; it is stopped when this run ends", t.Tool, t.UseID)
 		}
 	}
-}
-
-// resumeFlags returns the flags that must be repeated in the command that resumes the session.
-func (c *Cmd) resumeFlags() string {
-	var args strings.Builder
-	args.WriteString(command.StoreArg(c.Store))
-	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
-		if f[1] != "" {
-			args.WriteString(f[0] + " " + term.Quote(f[1]) + " ")
-		}
-	}
-	return args.String()
 }
 
 // drive shows a turn, and further turns while there is input that the user has typed. When ctx ends,
@@ -253,13 +250,5 @@ func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *co
 				_, more = e.(event.Result)
 			}
 		}
-	}
-}
-
-// sessionSpec returns the session options that the flags set.
-func (c *Cmd) sessionSpec() runspec.Session {
-	return runspec.Session{
-		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, ForkAt: c.At, Title: c.Name,
-		Takeover: c.Takeover, NoPersist: c.NoPersist,
 	}
 }

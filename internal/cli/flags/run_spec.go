@@ -1,4 +1,4 @@
-package run
+package flags
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -16,7 +17,7 @@ import (
 
 // Spec returns the run spec that the flags describe, in a form that does not depend on this
 // process. The caller sets the session, because the caller has chosen it.
-func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (runspec.Spec, error) {
+func (c *RunFlags) Spec(p *command.Program, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	a, err := c.AgentSpec(p, cwd)
 	if err != nil {
 		return runspec.Spec{}, err
@@ -24,7 +25,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	s := *a
 	s.Model, s.Workspace = cmp.Or(c.Model, p.Getenv("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
-	s.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
+	s.Worktree = runspec.Worktree{Enabled: c.Worktree.Set, Name: c.Worktree.Name}
 	if s.Workspace != "" { // the workspace determines the folder, and its settings can name a model
 		s.Cwd, s.Model = "", c.Model
 	}
@@ -43,8 +44,8 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	return s, s.Resolve(wd)
 }
 
-// check rejects flags that contradict each other.
-func (c *Cmd) check() error {
+// Check rejects flags that contradict each other.
+func (c *RunFlags) Check() error {
 	given := func(on bool, name string) []string {
 		if on {
 			return []string{name}
@@ -72,10 +73,6 @@ func (c *Cmd) check() error {
 		return outcome.Invalid("--system-prompt and --system-prompt-file cannot be used together", "")
 	case c.AppendSystemPrompt != "" && c.AppendSystemPromptFile != "":
 		return outcome.Invalid("--append-system-prompt and --append-system-prompt-file cannot be used together", "")
-	case c.IncludePartialMessages && c.OutputFormat != "stream-json":
-		return outcome.Invalid("--include-partial-messages needs --output-format stream-json", "")
-	case c.Quiet && c.Verbose:
-		return outcome.Invalid("--quiet and --verbose cannot be used together", "")
 	case c.Workspace != "" && len(c.MCPConfig) > 0:
 		return outcome.Invalid("--mcp-config cannot be used with --workspace: containers do not start MCP servers", "")
 	case c.MaxTurns < 0:
@@ -92,4 +89,24 @@ func (c *Cmd) check() error {
 		return session.CheckID(c.SessionID)
 	}
 	return nil
+}
+
+// ResumeArgs returns the flags that must be repeated in the command that resumes the session.
+func (c *RunFlags) ResumeArgs() string {
+	var args strings.Builder
+	args.WriteString(command.StoreArg(c.Store))
+	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
+		if f[1] != "" {
+			args.WriteString(f[0] + " " + term.Quote(f[1]) + " ")
+		}
+	}
+	return args.String()
+}
+
+// SessionSpec returns the session options that the flags set.
+func (c *RunFlags) SessionSpec() runspec.Session {
+	return runspec.Session{
+		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, ForkAt: c.At, Title: c.Name,
+		Takeover: c.Takeover, NoPersist: c.NoPersist,
+	}
 }
