@@ -69,7 +69,7 @@ func (y *Typing) Stop() (unfinished string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.stopped = true
-	y.draft.pasting = true // an Enter that nobody handles any more
+	y.draft.pasting = true // an Enter that no one handles any more
 	y.drain()
 	flushIfForeground(y.keys.tty)
 	return y.draft.text
@@ -147,7 +147,7 @@ func (y *Typing) resume() {
 	y.done.Go(func() { y.read(y.quit) })
 }
 
-// begin takes the terminal from the shell's settings to ours.
+// begin takes the terminal from the shell's settings to those of typing.
 func (y *Typing) begin() bool {
 	if !inForeground(y.keys.tty) || y.raw.enter(y.keys.tty) != nil {
 		return false

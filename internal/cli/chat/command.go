@@ -69,7 +69,7 @@ func (c *attachCmd) Declare(b *command.Builder) {
 
 func (c *attachCmd) Help() string {
 	return `Several terminals, the console and other clients can open the same session. When you leave, the run
-goes on in the daemon.
+continues in the daemon.
 
   holdfast attach
   holdfast attach 9375`

@@ -173,7 +173,7 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, answ
 		if t.meta != nil {
 			after = t.meta.Head
 		}
-		for more := true; more; { // a reader that goes on after a result has sent more input
+		for more := true; more; { // a reader that continues after a result has sent more input
 			more = false
 			for e, err := range run.Events(away, after) {
 				after = max(after, e.Seq)

@@ -230,7 +230,7 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 	return outcome.Failed, fmt.Errorf("the run ended without a result")
 }
 
-// localEvents returns the events of a run in this process. A reader that goes on after a result
+// localEvents returns the events of a run in this process. A reader that continues after a result
 // starts the next turn with the queued input.
 func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {

@@ -192,7 +192,7 @@ func (t *typed) more(r *event.Result) bool {
 	return false
 }
 
-// stop restores the terminal and says what became of the input that the model has not got. The
+// stop restores the terminal and says what happened to the input that the model has not got. The
 // caller has ended ctx.
 func (t *typed) stop() {
 	if t == nil {

@@ -183,7 +183,7 @@ func (s *Screen) rowsAbove() int {
 }
 
 // printWide writes the finished rows if one of them is wider than the screen. The terminal then
-// decides how many rows they take, so that the live block starts anew below them.
+// decides how many rows they take, so that the live block starts again below them.
 func (s *Screen) printWide(p *painter) {
 	wide := func(l string) bool {
 		return len(ansi.Strip(l)) > s.width && len(parseRow(l, 0, s.colors).cells) > s.width || strings.Contains(l, "\t")
