@@ -18,6 +18,7 @@ const (
 	indented // a code block without a fence
 	raw      // HTML
 	table
+	defined // the definition of a link
 )
 
 const (
@@ -56,6 +57,7 @@ type leaf struct {
 	joined bool
 
 	unfinished bool // a paragraph whose end Live shows
+	note       bool // a footnote
 
 	fence       byte // of a code block
 	fenceLen    int
@@ -69,7 +71,8 @@ type leaf struct {
 }
 
 // blocks splits lines into blocks. It follows CommonMark, but every line is used once, and a block is emitted when
-// no later line can change it. A link reference is therefore not resolved; its definition is shown.
+// no later line can change it. A link reference is therefore only resolved if its definition comes first; as it can
+// come later, definitions are shown.
 type blocks struct {
 	o     *Options
 	stack []container
@@ -78,6 +81,7 @@ type blocks struct {
 
 	started  bool
 	sawBlank bool
+	lastKind kind
 	last     []container // the path of the last emitted block
 	ids      int
 	live     bool // the last line is incomplete
@@ -103,7 +107,7 @@ func (p *blocks) emit(b block) {
 	for i := range p.stack {
 		p.stack[i].shown = true
 	}
-	p.started, p.sawBlank, p.last = true, false, b.path
+	p.started, p.sawBlank, p.last, p.lastKind = true, false, b.path, b.kind
 	p.queue = append(p.queue, b)
 }
 
@@ -326,7 +330,21 @@ func (p *blocks) leafLine(s string, in, matched int, lazy bool) bool {
 		p.row(s)
 		return true
 	}
+	name, url, ok := definition(s)
 	switch {
+	case ok && !p.inParagraph():
+		p.popTo(matched)
+		if _, known := p.o.refs[name]; !known && !p.live && len(p.o.refs) < maxRefs {
+			p.o.refs[name] = url
+		}
+		w := inlineWriter{o: p.o}
+		w.text(s, attr{role: roleDim})
+		p.emit(block{kind: defined, spans: w.spans, joined: p.lastKind == defined && !p.sawBlank})
+	case note(s) && (!p.inParagraph() || p.leaf.note):
+		next := leaf{kind: paragraph, note: true, joined: p.leaf.note}
+		p.popTo(matched)
+		p.leaf = next
+		p.extend(s, "")
 	case isRule(s):
 		p.popTo(matched)
 		p.emit(block{kind: rule})

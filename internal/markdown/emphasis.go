@@ -27,6 +27,7 @@ type piece struct {
 	opens, end bool
 	both       bool // opens and end, before any is used
 	image      bool
+	at         int // where a bracket is in the source
 }
 
 func (p *piece) String() string {
@@ -44,6 +45,7 @@ type inlineParser struct {
 	live   bool
 	pieces []piece
 	links  []link
+	refs   map[string]string // addresses by label
 }
 
 func (p *inlineParser) push(text string) {
@@ -115,14 +117,22 @@ func (p *inlineParser) special() bool {
 			if n = 2; !strings.HasPrefix(s, "![") {
 				return false
 			}
+		} else if p.live && strings.HasPrefix(s, "[^") { // perhaps a footnote
+			return false
 		}
-		p.pieces = append(p.pieces, piece{text: s[:n], sign: '[', opens: true, image: n == 2})
+		p.pieces = append(p.pieces, piece{text: s[:n], sign: '[', opens: true, image: n == 2, at: p.i + n - 1})
 		p.i += n
 		return true
 	case ']':
 		return p.closeLink(s)
 	case '<':
-		return p.autoLink(s)
+		if p.autoLink(s) {
+			return true
+		}
+		n := tagLen(s)
+		p.push(s[:n])
+		p.i += n
+		return n > 0
 	case '&':
 		if end := strings.IndexByte(s[:min(len(s), 40)], ';'); end > 0 {
 			if text := html.UnescapeString(s[:end+1]); !strings.HasSuffix(text, ";") || text == ";" {
@@ -237,7 +247,7 @@ func (p *inlineParser) closeOpen() {
 	}
 	for i := len(p.pieces) - 1; i >= 0; i-- {
 		if d := &p.pieces[i]; d.sign == '[' && d.opens && i+1 < len(p.pieces) {
-			if i > 0 && wordBefore(p.pieces[i-1].String()) {
+			if wordBefore(p.s[:d.at]) {
 				continue // an index
 			}
 			p.makeLink(i, "")

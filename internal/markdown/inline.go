@@ -11,7 +11,7 @@ func (o *Options) inline(source string, base attr, live bool) []span {
 	if live {
 		source = strings.TrimRight(source, "*_~`\\! \t\n") // a sign at the end can be the first half of another
 	}
-	p := inlineParser{s: source, live: live}
+	p := inlineParser{s: source, live: live, refs: o.refs}
 	p.parse()
 	w := inlineWriter{o: o}
 	var text strings.Builder
@@ -50,9 +50,6 @@ func (w *inlineWriter) piece(s string, l look, a attr, links []link) {
 		w.endLink()
 		if w.link = l.link; w.link > 0 {
 			w.url, w.label, w.after = links[w.link-1].url, "", a
-			if links[w.link-1].image {
-				w.add("image: ", attr{role: roleDim})
-			}
 		}
 	}
 	if l.link > 0 {
@@ -75,19 +72,23 @@ func (w *inlineWriter) piece(s string, l look, a attr, links []link) {
 	w.add(s, a)
 }
 
-// endLink adds the address of the open link if the terminal cannot carry it, or if the label looks like an address
-// itself but is a different one.
+// endLink adds the address of the open link if it must be visible.
 func (w *inlineWriter) endLink() {
-	if w.link == 0 {
-		return
+	if w.link > 0 {
+		w.link = 0
+		w.add(w.o.address(w.url, w.label), w.after)
 	}
-	url, label := w.url, w.label
-	w.link = 0
+}
+
+// address returns what follows a link: its address if the terminal cannot carry it, or if the label looks like an
+// address itself but is a different one.
+func (o *Options) address(url, label string) string {
 	same := label == url || "mailto:"+label == url || label == strings.TrimSuffix(url, "/")
 	misleading := strings.Contains(label, "://") || strings.HasPrefix(label, "www.")
-	if url != "" && !same && (!w.o.Hyperlinks || safeURL(url) == "" || misleading) {
-		w.add(" ("+url+")", w.after)
+	if url == "" || same || o.Hyperlinks && safeURL(url) != "" && !misleading {
+		return ""
 	}
+	return " (" + url + ")"
 }
 
 // text adds text and makes links of the web addresses in it.

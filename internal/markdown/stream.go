@@ -15,8 +15,8 @@
 // at the end of a long message as at its start. Every text is escaped: the only escape sequences in a line are
 // colors and links of this package.
 //
-// It is not a complete CommonMark renderer: link references stay text, HTML is shown as it is written, and list items
-// keep the empty lines of the source.
+// It is not a complete CommonMark renderer: a link reference is text until its definition has come, definitions and
+// footnotes are shown where they are, HTML is shown as it is written, and list items keep the empty lines of the source.
 package markdown
 
 import (
@@ -45,6 +45,7 @@ func New(o *Options) *Stream {
 	if o != nil {
 		options = *o
 	}
+	options.refs = map[string]string{}
 	return &Stream{blocks: blocks{o: &options}}
 }
 

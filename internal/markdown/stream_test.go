@@ -53,24 +53,29 @@ func TestAnySplit(t *testing.T) {
 		if rapid.IntRange(0, 9).Draw(t, "page") == 0 {
 			text = string(page)
 		}
-		o := &Options{Style: Style(rapid.IntRange(0, 3).Draw(t, "style")), Hyperlinks: rapid.Bool().Draw(t, "links")}
-		width := rapid.IntRange(8, 100).Draw(t, "width")
-		want := all(o, text, width)
-		checkLines(t, want, width)
-		s := New(o)
-		var got []string
-		for rest := text; rest != ""; {
-			n := rapid.IntRange(1, min(len(rest), 200)).Draw(t, "n")
-			s.Write(rest[:n])
-			rest = rest[n:]
-			got = append(got, s.Done(width)...)
-			checkLines(t, s.Live(width), width)
-		}
-		got = append(got, s.Close(width)...)
-		if !slices.Equal(want, got) {
-			t.Fatalf("the split changes the lines of %q:\n%s", text, cmp.Diff(want, got))
-		}
+		checkSplit(t, text)
 	})
+}
+
+// checkSplit compares the lines of a text that is written in parts with those of the same text written at once.
+func checkSplit(t *rapid.T, text string) {
+	o := &Options{Style: Style(rapid.IntRange(0, 3).Draw(t, "style")), Hyperlinks: rapid.Bool().Draw(t, "links")}
+	width := rapid.IntRange(8, 100).Draw(t, "width")
+	want := all(o, text, width)
+	checkLines(t, want, width)
+	s := New(o)
+	var got []string
+	for rest := text; rest != ""; {
+		n := rapid.IntRange(1, min(len(rest), 200)).Draw(t, "n")
+		s.Write(rest[:n])
+		rest = rest[n:]
+		got = append(got, s.Done(width)...)
+		checkLines(t, s.Live(width), width)
+	}
+	got = append(got, s.Close(width)...)
+	if !slices.Equal(want, got) {
+		t.Fatalf("the split changes the lines of %q:\n%s", text, cmp.Diff(want, got))
+	}
 }
 
 // TestLiveIsFinal shows that what Live shows for a complete block is what Done returns later.

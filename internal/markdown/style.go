@@ -26,7 +26,8 @@ type Options struct {
 	Light      bool // the background is light; ANSI16 needs no such hint
 	Hyperlinks bool // the terminal knows OSC 8; otherwise the address follows the text of a link
 
-	colors [roles]string // codes that are computed already
+	colors [roles]string     // codes that are computed already
+	refs   map[string]string // the addresses that the message has defined, by label
 }
 
 // A role is what a piece of text is. The theme gives it a color.
