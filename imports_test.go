@@ -87,6 +87,8 @@ var layers = map[string]int{
 	"internal/term/input":        1, // reads keys of a terminal
 	"internal/term/live":         1, // draws the end of a conversation
 	"internal/markdown":          2, // Markdown of a model as lines of a terminal, while it arrives
+	"internal/term/paint":        3, // colors, widths and line breaks
+	"internal/term/diff":         4, // diffs as lines of a terminal
 	"internal/workspace/engine":  1, // the only package that uses Docker's API
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // the interface of drivers
@@ -313,7 +315,7 @@ var heavyPackages = map[string][]string{
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/charmbracelet/colorprofile":  {"internal/term/live"},        // of ultraviolet
 	"github.com/charmbracelet/ultraviolet":   {"internal/term/input", "internal/term/live"},
-	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live"}, // ansi: clusters of characters and their width
+	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live", "internal/term/paint"}, // ansi: clusters of characters and their width
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web", "site/check"},
@@ -379,6 +381,7 @@ func TestForbidden(t *testing.T) {
 		{"internal/sandbox/kernel", module + "/sandbox", false},
 		{"internal/sandbox/egress", module + "/internal/sandbox/kernel", false},
 		{"internal/cli/hooks", module + "/internal/cli/policy", false},
+		{"internal/cli/hooks", module + "/internal/cli/chat/render", false},
 	} {
 		if why := forbidden(tt.pkg, tt.imp); (why == "") != tt.ok {
 			t.Errorf("%s imports %s: %q", tt.pkg, tt.imp, why)
@@ -391,7 +394,11 @@ func forbidden(pkg, imp string) string {
 	within := func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }
 	if rest, ok := strings.CutPrefix(imp+"/", module+"/"); ok {
 		rest = path.Clean(rest)
-		if group, ok := strings.CutPrefix(rest, "internal/cli/"); ok && strings.HasPrefix(pkg, "internal/cli/") && !slices.Contains(sharedByGroups, group) {
+		group, ok := strings.CutPrefix(rest, "internal/cli/")
+		own, fromGroup := strings.CutPrefix(pkg, "internal/cli/")
+		group, _, _ = strings.Cut(group, "/")
+		own, _, _ = strings.Cut(own, "/")
+		if ok && fromGroup && group != own && !slices.Contains(sharedByGroups, group) {
 			return "a command group imports no other group"
 		}
 		switch to, known := layers[rest]; {
