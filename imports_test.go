@@ -83,6 +83,8 @@ var layers = map[string]int{
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
 	"internal/term/edit":         2, // the input box of the conversation
+	"internal/term/pager":        3, // a page that scrolls
+	"internal/term/pick":         3, // a list with a fuzzy filter
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
 	"internal/term/input":        1, // reads keys of a terminal
 	"internal/term/live":         1, // draws the end of a conversation
@@ -223,10 +225,11 @@ var layers = map[string]int{
 	"internal/daemon/process": 12,
 
 	// what several command groups share
-	"internal/cli/dial":     13, // it can serve the daemon in the process
-	"internal/cli/flags":    12,
-	"internal/cli/question": 12,
-	"internal/cli/view":     13,
+	"internal/cli/chat/files": 12, // files that a prompt can mention
+	"internal/cli/dial":       13, // it can serve the daemon in the process
+	"internal/cli/flags":      12,
+	"internal/cli/question":   12,
+	"internal/cli/view":       13,
 
 	// the command groups
 	"internal/cli/approvals":      14,
@@ -315,14 +318,14 @@ var heavyPackages = map[string][]string{
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/charmbracelet/colorprofile":  {"internal/term/live"},        // of ultraviolet
 	"github.com/charmbracelet/ultraviolet":   {"internal/term/input", "internal/term/live"},
-	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live", "internal/term/paint"}, // ansi: clusters of characters and their width
+	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live", "internal/term/pager", "internal/term/paint", "internal/term/pick"}, // ansi: clusters of characters and their width
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web", "site/check"},
 }
 
 // sharedByGroups are the packages below internal/cli that the command groups share. A group
-// imports no other group.
+// imports no other group, except the packages in its own folder.
 var sharedByGroups = []string{"command", "dial", "flags", "question", "view"}
 
 // flagImports are the packages of the project that a file with flags may import: data, texts and the command
@@ -382,6 +385,7 @@ func TestForbidden(t *testing.T) {
 		{"internal/sandbox/egress", module + "/internal/sandbox/kernel", false},
 		{"internal/cli/hooks", module + "/internal/cli/policy", false},
 		{"internal/cli/hooks", module + "/internal/cli/chat/render", false},
+		{"internal/cli/run", module + "/internal/cli/chat/files", false},
 	} {
 		if why := forbidden(tt.pkg, tt.imp); (why == "") != tt.ok {
 			t.Errorf("%s imports %s: %q", tt.pkg, tt.imp, why)
