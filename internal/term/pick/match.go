@@ -2,8 +2,8 @@ package pick
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // maxText is how many bytes of a text are searched.
@@ -21,32 +21,10 @@ func newEntry(text string) entry {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	e := entry{exact: text, folded: fold(text)}
+	e := entry{exact: text, folded: term.Fold(text)}
 	e.base = 1 + strings.LastIndexByte(strings.TrimSuffix(text, "/"), '/')
 	e.mask = maskOf(e.folded)
 	return e
-}
-
-// fold returns text in lower case. A character whose lower case has another length stays.
-func fold(s string) string {
-	changes := false
-	for i := range len(s) {
-		changes = changes || s[i] >= 'A' && s[i] <= 'Z' || s[i] >= utf8.RuneSelf
-	}
-	if !changes {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if lower := unicode.ToLower(r); n > 1 && utf8.RuneLen(lower) == n || n == 1 && r < utf8.RuneSelf {
-			b = utf8.AppendRune(b, lower)
-		} else {
-			b = append(b, s[i:i+n]...)
-		}
-		i += n
-	}
-	return string(b)
 }
 
 // maskOf returns a set of bytes in which two bytes can share a bit. A text whose set lacks a bit of
@@ -68,7 +46,7 @@ type word struct {
 // words returns the words of a query.
 func words(query string) (out []word) {
 	for field := range strings.FieldsSeq(query) {
-		w := word{exact: fold(field) != field, mask: maskOf(fold(field))}
+		w := word{exact: term.Fold(field) != field, mask: maskOf(term.Fold(field))}
 		for _, r := range field {
 			w.chars = append(w.chars, string(r))
 		}
