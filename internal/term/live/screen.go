@@ -13,7 +13,8 @@
 //	s.Print("finished")
 //	err := s.Draw([]string{"answer so far…", "> input"}, &live.Position{X: 7, Y: 1})
 //
-// The package does not use the alternate screen, does not wrap text and does not read the terminal.
+// A program that needs the whole screen for a while, such as a pager, switches with
+// [Screen.Alternate]. The package does not wrap text and does not read the terminal.
 package live
 
 import (
@@ -41,13 +42,19 @@ type Screen struct {
 	colors        colorprofile.Profile
 	reflows       bool // true if the terminal wraps old rows again when its width changes
 
+	block
+	inline  *block // the block of the normal screen while the alternate screen is shown; otherwise nil
+	printed []string
+}
+
+// block is what the package knows of the screen that the terminal shows.
+type block struct {
 	rows    []row // the live block as it is on the terminal; at least one row
 	y, x    int   // the terminal's cursor, relative to the top of the live block
 	hidden  bool  // true if the cursor is hidden
 	started bool  // false before the first frame and after Close
 	resized bool  // true if the size changed since the last frame
 	cleared bool  // true if the next frame starts with an empty screen
-	printed []string
 }
 
 // New returns a screen that writes to w. It writes nothing before the first Draw.
@@ -55,7 +62,7 @@ func New(w io.Writer, o *Options) *Screen {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Screen{w: w, width: 80, height: 24, colors: colorprofile.TrueColor, reflows: reflows(o.Env), rows: make([]row, 1)}
+	s := &Screen{w: w, width: 80, height: 24, colors: colorprofile.TrueColor, reflows: reflows(o.Env), block: block{rows: make([]row, 1)}}
 	if o.Width > 0 && o.Height > 0 {
 		s.width, s.height = o.Width, o.Height
 	}
@@ -83,8 +90,8 @@ func reflows(env []string) bool {
 	return term != "linux" && get("XTERM_VERSION") == "" && !strings.HasPrefix(term, "screen") && !strings.HasPrefix(term, "vt")
 }
 
-// Print adds finished rows above the live block. They are written by the next Draw or Close. The
-// terminal wraps a finished row that is too wide, so that no text is lost and copies stay whole.
+// Print adds finished rows above the live block. They are written by the next Draw or Close of the
+// normal screen. The terminal wraps a finished row that is too wide, so that no text is lost and copies stay whole.
 func (s *Screen) Print(lines ...string) {
 	for _, l := range lines {
 		s.printed = append(s.printed, strings.Split(l, "\n")...)
@@ -97,6 +104,10 @@ func (s *Screen) Print(lines ...string) {
 func (s *Screen) Draw(lines []string, cursor *Position) error {
 	p := &painter{width: s.width, y: s.y, x: s.x}
 	whole := s.begin(p)
+	printed := s.printed
+	if s.inline != nil {
+		s.printed = nil // kept until the normal screen is shown
+	}
 	if len(s.printed) > 0 {
 		whole = true
 		s.printWide(p)
@@ -108,6 +119,9 @@ func (s *Screen) Draw(lines []string, cursor *Position) error {
 	}
 	spans := s.change(p, fresh)
 	s.printed = nil
+	if s.inline != nil {
+		s.printed = printed
+	}
 
 	to, hide := s.target(lines, cursor)
 	to.Y += finished
@@ -141,6 +155,9 @@ func (s *Screen) Draw(lines []string, cursor *Position) error {
 // begin prepares the terminal for a frame after the first start, a resize or Clear. It reports
 // whether it did.
 func (s *Screen) begin(p *painter) bool {
+	if s.inline != nil {
+		return s.beginAlternate(p)
+	}
 	switch {
 	case !s.started:
 		p.write("\r")
@@ -243,6 +260,9 @@ func (s *Screen) target(lines []string, cursor *Position) (Position, bool) {
 func (s *Screen) Resize(width, height int) {
 	if width > 0 && height > 0 && (width != s.width || height != s.height) {
 		s.width, s.height, s.resized = width, height, true
+		if s.inline != nil {
+			s.inline.resized = true
+		}
 	}
 }
 
@@ -256,8 +276,11 @@ func (s *Screen) Forget() {
 }
 
 // Close erases the live block, shows the cursor and leaves it on a fresh line. A later Draw starts a
-// new live block there, for example after the program was suspended.
+// new live block there, for example after the program was suspended. It leaves the alternate screen.
 func (s *Screen) Close() error {
+	if err := s.Alternate(false); err != nil {
+		return err
+	}
 	if !s.started && len(s.printed) == 0 {
 		return nil
 	}

@@ -37,11 +37,11 @@ func program() error {
 	defer r.Close()
 	s := live.New(os.Stdout, &live.Options{Env: os.Environ()})
 	defer s.Close()
-	width, typed := 80, ""
+	width, height, typed := 80, 24, ""
 	for e := range r.Events() {
 		switch e := e.(type) {
 		case uv.WindowSizeEvent:
-			width = e.Width
+			width, height = e.Width, e.Height
 			s.Resize(e.Width, e.Height)
 		case uv.PasteEvent:
 			typed += e.Content
@@ -55,6 +55,10 @@ func program() error {
 				continue
 			case "ctrl+l":
 				s.Clear()
+			case "ctrl+o":
+				if err := s.Alternate(!s.IsAlternate()); err != nil {
+					return err
+				}
 			case "enter":
 				s.Print("you typed " + typed)
 				typed = ""
@@ -62,12 +66,25 @@ func program() error {
 				typed += e.Text
 			}
 		}
+		if s.IsAlternate() {
+			if err := s.Draw(wholePage(height), nil); err != nil {
+				return err
+			}
+			continue
+		}
 		rule := strings.Repeat("─", width)
 		if err := s.Draw([]string{rule, "> " + typed, rule, "status"}, &live.Position{X: 2 + len(typed), Y: 1}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func wholePage(height int) (rows []string) {
+	for i := range height {
+		rows = append(rows, fmt.Sprintf("page row %d of %d", i, height))
+	}
+	return rows
 }
 
 // tmux runs the program in a shell in tmux.
@@ -80,7 +97,12 @@ func startTmux(t *testing.T, width, height int) tmux {
 	if _, err := exec.LookPath("tmux"); err != nil || testing.Short() {
 		t.Skip("needs tmux")
 	}
-	m := tmux{t, "t23-live-" + strings.ReplaceAll(t.Name(), "/", "-")}
+	m := tmux{t, "t23-live-" + strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/[] ", r) {
+			return '-'
+		}
+		return r
+	}, t.Name())}
 	m.do("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "env PS1='$ ' ENV= sh -i")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", m.socket, "kill-server").Run() })
 	m.shows("$")
@@ -161,5 +183,39 @@ func TestTmuxSuspend(t *testing.T) {
 	m.has("status", 0)
 	m.do("send-keys", "stty -a", "Enter")
 	for !strings.Contains(m.do("capture-pane", "-p"), "isig icanon") {
+	}
+}
+
+func TestTmuxAlternate(t *testing.T) {
+	for _, sizes := range [][][2]int{{{80, 24}}, {{60, 20}}, {{120, 40}, {60, 20}, {80, 10}}} {
+		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
+			m := startTmux(t, 80, 24)
+			for i := range 30 { // fills the screen
+				m.do("send-keys", fmt.Sprint("line", i), "Enter")
+			}
+			m.do("send-keys", "draft")
+			m.shows(append([]string{"you typed line29"}, m.block(80, "draft")...)...)
+			m.do("send-keys", "C-o")
+			m.shows(wholePage(24)...)
+			last := sizes[len(sizes)-1]
+			for _, size := range sizes {
+				m.do("resize-window", "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
+				m.shows(wholePage(size[1])...)
+			}
+			m.do("send-keys", "!", "Enter") // prints later
+			m.do("send-keys", "C-o")
+			m.shows(append([]string{"you typed line28", "you typed line29", "you typed draft!"}, m.block(last[0], "")...)...)
+			m.has("status", 1)
+			for i := range 30 {
+				m.has(fmt.Sprint("you typed line", i), 1)
+			}
+			if all := m.do("capture-pane", "-p", "-S", "-"); strings.Contains(all, "page row") {
+				t.Errorf("the page is in the scrollback:\n%s", all)
+			}
+			m.do("send-keys", "C-o")
+			m.shows(wholePage(last[1])...)
+			m.do("send-keys", "C-c") // Close leaves the alternate screen
+			m.shows("you typed draft!", "$")
+		})
 	}
 }

@@ -87,7 +87,7 @@ func (m *matcher) match(e *entry, w *word) (score int, ok bool) {
 	if w.exact {
 		text = e.exact
 	}
-	if !m.bounds(text, w.chars) {
+	if !m.limits(text, w.chars) {
 		return 0, false
 	}
 	m.hits = m.hits[:0]
@@ -123,8 +123,8 @@ func (m *matcher) match(e *entry, w *word) (score int, ok bool) {
 	return int(m.hits[m.best].score), true
 }
 
-// bounds finds how late each character can be, and reports whether the text matches.
-func (m *matcher) bounds(text string, chars []string) bool {
+// limits finds how late each character can be, and reports whether the text matches.
+func (m *matcher) limits(text string, chars []string) bool {
 	if cap(m.ends) < len(chars) {
 		m.ends = make([]int, len(chars))
 	}

@@ -11,7 +11,7 @@ import (
 
 const (
 	compactRows = 8
-	sideBySide  = 90 // columns from which the preview is beside the list
+	nextToList  = 90 // columns from which the preview is next to the list
 	belowList   = 12 // rows from which the preview is below the list otherwise
 	prompt      = "> "
 )
@@ -38,7 +38,7 @@ func (p *Picker) View(width, height int) (lines []string, row, col int) {
 	it, ok := p.Selected()
 	switch {
 	case room <= 0:
-	case ok && it.Preview != nil && width >= sideBySide:
+	case ok && it.Preview != nil && width >= nextToList:
 		left := width * 2 / 5
 		list, pre := p.list(left, room), p.previewOf(it, width-left-2, room)
 		for i := range max(len(list), len(pre)) {
