@@ -165,6 +165,7 @@ var layers = map[string]int{
 	"agent":                    4,
 	"bench/spawner":            4,
 	"internal/outcome":         4,
+	"internal/runtext":         4, // words about what happened in a run
 	"internal/recordevents":    4, // events of records
 	"internal/session/salvage": 4, // reads a damaged database
 	"internal/settings":        4,
@@ -213,8 +214,9 @@ var layers = map[string]int{
 	"internal/mcpserver":     9, // it has an agent, and an access check
 
 	// an agent from its spec; the daemon
-	"internal/compose": 10,
-	"internal/daemon":  10,
+	"internal/compose":      10,
+	"internal/conversation": 10, // what a user sees of a session
+	"internal/daemon":       10,
 
 	// what runs need, opened once; what all commands share
 	"internal/runtime":     11,

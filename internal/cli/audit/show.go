@@ -11,9 +11,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -112,7 +112,7 @@ func printEntries(p *command.Program, m session.Meta, list []audit.Entry) {
 // actorText returns the actor's name, without the project folder that prefixes hooks.
 func actorText(a audit.Actor) string {
 	if a.Kind == "hook" {
-		a.Name = view.HookName(a.Name)
+		a.Name = runtext.HookName(a.Name)
 	}
 	return a.String()
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
@@ -182,9 +182,9 @@ func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	verdict := "no hook blocks this"
 	switch {
 	case o.Blocked:
-		verdict = "blocked by " + view.HookLabel(o.By)
+		verdict = "blocked by " + runtext.HookLabel(o.By)
 	case o.Permission != "":
-		verdict = o.Permission + " by " + view.HookLabel(o.By)
+		verdict = o.Permission + " by " + runtext.HookLabel(o.By)
 	}
 	if o.Reason != "" {
 		verdict += ": " + o.Reason
@@ -207,7 +207,7 @@ func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	}
 	for _, s := range o.Notices {
 		if !slices.ContainsFunc(ran, func(r hookRunDoc) bool { return r.Error != "" && strings.Contains(s.Text, r.Error) }) {
-			line("notice", view.HookLabel(s.Hook)+": "+s.Text)
+			line("notice", runtext.HookLabel(s.Hook)+": "+s.Text)
 		}
 	}
 	for _, n := range o.Notes {

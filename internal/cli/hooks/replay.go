@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -102,7 +103,7 @@ func (c *replayCmd) recordedEvents(ctx context.Context, p *command.Program, s *s
 				in.PermissionMode = string(then.Mode)
 			}
 			list = append(list, recordedEvent{replayResult{
-				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Recorded: then.Effect, text: view.Headline(u.Name, u.Input, m.CWD),
+				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Recorded: then.Effect, text: runtext.Headline(u.Name, u.Input, m.CWD),
 			}, addRequests(p, in)})
 		}
 	}

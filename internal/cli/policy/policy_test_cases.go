@@ -13,9 +13,9 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -226,7 +226,7 @@ func (c *tableCase) check() error {
 		return c.wrong("%v", err)
 	}
 	if c.Name == "" {
-		c.Name = c.Tool + " " + view.Headline(c.Tool, c.call.Input, filepath.Clean("/"+c.CWD))
+		c.Name = c.Tool + " " + runtext.Headline(c.Tool, c.call.Input, filepath.Clean("/"+c.CWD))
 	}
 	return nil
 }

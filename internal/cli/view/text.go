@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -86,7 +87,7 @@ func (v *Text) Render(e event.Event) error {
 	case event.ModelRetrying:
 		v.retrying(e)
 	case event.ModelSwitched:
-		v.note("%s is unavailable (%v); switching to %s", e.From, e.Err, e.To)
+		v.note("%s", runtext.Switched(e))
 	case event.CompactionStarted:
 		v.Program.Err.Progress().Show("compacting")
 	case event.TranscriptRewritten:
@@ -189,11 +190,11 @@ func (v *Text) item(it transcript.Encoded) {
 		v.Program.Out.EndLine()
 	}
 	if it.Finish() == transcript.FinishCancelled {
-		v.note("the answer was cut off here")
+		v.note("%s", runtext.CutOff)
 	}
 	v.printed = false
 	for _, u := range it.Uses() {
-		v.names[u.ID], v.waiting[u.ID] = Headline(u.Name, u.Input, v.header.Cwd), u
+		v.names[u.ID], v.waiting[u.ID] = runtext.Headline(u.Name, u.Input, v.header.Cwd), u
 	}
 }
 
@@ -238,7 +239,7 @@ func (v *Text) toolStarted(e event.ToolStarted) {
 	delete(v.waiting, e.Use)
 	v.open[e.Use] = e.Tool
 	v.parallel = len(v.open) > 1
-	line := Headline(e.Tool, e.Input, v.header.Cwd)
+	line := runtext.Headline(e.Tool, e.Input, v.header.Cwd)
 	v.names[e.Use] = line
 	if v.Quiet {
 		return
@@ -312,7 +313,7 @@ func (v *Text) subagent(e event.SubagentEvent) {
 	who := "    " + term.Escape(e.Name) + ": "
 	switch of := e.Event.(type) {
 	case event.ToolStarted:
-		line := Headline(of.Tool, of.Input, v.header.Cwd)
+		line := runtext.Headline(of.Tool, of.Input, v.header.Cwd)
 		v.Program.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Truncate(line, t.Columns()-len(who)-len(of.Tool)-2)))
 	case event.DecisionMade:
 		if of.Decision.Effect == policy.Deny {
@@ -370,30 +371,8 @@ func (v *Text) resolved(of string, e event.ApprovalResolved) {
 }
 
 func (v *Text) policyChanged(e event.PolicyChanged) {
-	c := e.Change
-	by := ""
-	if c.By != "" {
-		by = ", by " + c.By
-	}
-	switch {
-	case c.Mode != "":
-		v.note("permission mode is now %s%s", c.Mode, by)
-	case c.Grant != nil:
-		if c.Grant.Address != "" {
-			by = " at " + c.Grant.Address + by
-		}
-		v.note("for this session: %s %s%s", c.Grant.Effect, cmp.Or(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
-	case c.Revoke != "":
-		v.note("grant %s of this session was revoked%s", c.Revoke, by)
-	case c.Limit != nil:
-		if len(c.Limit.Rules) > 0 {
-			v.note("until this turn ends, %s allows only %s", c.Limit.Name, strings.Join(c.Limit.Rules, ", "))
-		}
-		if len(c.Limit.Allow) > 0 {
-			v.note("%s allows in this turn: %s", c.Limit.Name, strings.Join(c.Limit.Allow, ", "))
-		}
-	case c.Patch != nil:
-		v.note("the policy for %s was changed%s", cmp.Or(c.Patch.Tool, "every tool"), by)
+	for line := range strings.Lines(runtext.PolicyChanged(e.Change)) {
+		v.note("%s", strings.TrimSuffix(line, "\n"))
 	}
 }
 
@@ -403,7 +382,7 @@ func (v *Text) retrying(e event.ModelRetrying) {
 		v.note("the text above is discarded: the model's stream broke off")
 	}
 	v.printed = false
-	v.note("%v; retrying in %s", e.Err, term.Elapsed(e.Delay))
+	v.note("%s", runtext.Retrying(e))
 }
 
 // note prints a dim line about the run itself.
@@ -422,7 +401,7 @@ func (v *Text) result(r event.Result) {
 	if r.Reason == event.ReasonInterrupted && v.Program.Err.TTY {
 		v.Program.Err.Echoed() // the terminal has echoed ^C
 	}
-	if why := EndReason(r); why != "" {
+	if why := runtext.EndReason(r); why != "" {
 		v.Program.Err.Line("%s %s", v.Program.Err.Red("holdfast:"), term.Escape(term.OneLine(why)))
 		if hint := outcome.Hint(r.Err); hint != "" {
 			v.Program.Err.Line("%s %s", v.Program.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))

@@ -2,16 +2,13 @@ package view
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
@@ -26,13 +23,11 @@ func (v *Text) hookRan(e event.HookRan) {
 			if r.Exit != nil && *r.Exit != 0 {
 				what += fmt.Sprintf(", exit %d", *r.Exit)
 			}
-			v.note("hook %s %s: %s, %s", e.Ran.Event, HookLabel(r.Name), what, term.Elapsed(time.Duration(r.Millis)*time.Millisecond))
+			v.note("hook %s %s: %s, %s", e.Ran.Event, runtext.HookLabel(r.Name), what, term.Elapsed(time.Duration(r.Millis)*time.Millisecond))
 		}
 	}
-	for _, r := range e.Ran.Hooks {
-		if r.Effect == "block" && (e.Ran.Event == string(hook.Stop) || e.Ran.Event == string(hook.SubagentStop)) {
-			v.note("hook %s keeps the agent working: %s", HookLabel(r.Name), cmp.Or(r.Reason, "continue"))
-		}
+	for _, text := range runtext.KeepsWorking(e.Ran) {
+		v.note("%s", text)
 	}
 	for _, n := range e.Ran.Messages {
 		v.notice(e.Ran, n)
@@ -56,9 +51,9 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 		return
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
-	if slices.ContainsFunc(ran.Hooks, func(r record.HookRun) bool { return r.Name == n.Hook && r.Error != "" }) {
+	if runtext.HookFailed(ran, n) {
 		if v.failures[n] {
-			v.note("hook %s: failed again with the same error", HookLabel(n.Hook))
+			v.note("hook %s: failed again with the same error", runtext.HookLabel(n.Hook))
 			return
 		}
 		if v.failures == nil {
@@ -66,43 +61,16 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 		}
 		v.failures[n] = true
 	}
-	v.note("hook %s: %s", HookLabel(n.Hook), first)
+	v.note("hook %s: %s", runtext.HookLabel(n.Hook), first)
 	for line := range strings.Lines(rest) {
 		v.Program.Err.Line("%s", v.Program.Err.Dim("    "+term.Escape(strings.TrimRight(line, "\r\n"))))
 	}
 }
 
-// projectDir matches the variable for the project's folder in hook commands.
-var projectDir = lazyregexp.Must(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
-
-// HookName returns a hook's name without the path of the project's folder, because that path is the
-// same for all hooks.
-func HookName(name string) string {
-	return projectDir().ReplaceAllStringFunc(name, func(s string) string {
-		if strings.HasPrefix(s, `"`) && !strings.HasSuffix(s, `"/`) {
-			return `"` // the file's name is quoted, too
-		}
-		return ""
-	})
-}
-
-// HookLabel returns a short hook name for use in a line.
-func HookLabel(name string) string { return term.Truncate(HookName(name), 40) }
-
 // notified prints a notification.
 func (v *Text) notified(e event.Notification) {
 	if v.Quiet && e.Level != "error" {
 		return
-	}
-	text := e.Title
-	if e.Body != "" {
-		if text != "" {
-			text += ": "
-		}
-		text += e.Body
-	}
-	if e.By != "" {
-		text += " (hook " + HookLabel(e.By) + ")"
 	}
 	t := v.Program.Err.Style
 	style := t.Dim
@@ -113,18 +81,5 @@ func (v *Text) notified(e event.Notification) {
 		style = t.Red
 	}
 	v.endThinking()
-	v.Program.Err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
-}
-
-// reasonOf returns the hook event, the name of the hook and the reason that it gave.
-func reasonOf(err error) string {
-	e, ok := errors.AsType[*event.Error](err)
-	if !ok || e.HookEvent == "" {
-		return ""
-	}
-	text := fmt.Sprintf(" (%s, %s)", e.HookEvent, HookLabel(e.Hook))
-	if e.HookReason != "" {
-		text += ": " + e.HookReason
-	}
-	return text
+	v.Program.Err.Line("%s", style("· "+term.Escape(term.OneLine(runtext.Notified(e)))))
 }

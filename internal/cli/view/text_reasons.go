@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -43,31 +42,4 @@ func deniedText(list []policy.Decision) string {
 		names = append(names, d.Tool)
 	}
 	return fmt.Sprintf("%s (%s)", term.Count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
-}
-
-// EndReason returns why a turn did not complete, or "".
-func EndReason(r event.Result) string {
-	switch r.Reason {
-	case event.ReasonCompleted:
-		return ""
-	case event.ReasonMaxTurns:
-		return "the maximum number of model calls was reached (--max-turns)"
-	case event.ReasonBudget:
-		if r.BudgetUSD > 0 {
-			return fmt.Sprintf("the budget was reached: the run has cost %s of %s (--max-budget-usd)", term.Dollars(r.RunCostUSD), term.Dollars(r.BudgetUSD))
-		}
-		return "the budget was reached (--max-budget-usd)"
-	case event.ReasonInterrupted:
-		return "interrupted; completed work is saved"
-	case event.ReasonHook:
-		return "a hook stopped the run" + reasonOf(r.Err)
-	case event.ReasonDeferred:
-		return "a hook deferred a call until the session is resumed"
-	case event.ReasonRefused:
-		return "the provider refused to answer"
-	}
-	if r.Err != nil {
-		return r.Err.Error()
-	}
-	return "the run failed"
 }

@@ -1,13 +1,10 @@
-package view
+package runtext
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/forms"
-	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Headline returns the field of a tool's input that best describes a call.
@@ -65,15 +62,4 @@ func headlineFieldsOf(name string) []string {
 // headlineFields lists fields that may describe a call. The first of them that the input has is used.
 var headlineFields = []string{
 	"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "skill", "taskId", "task_id", "subject", "to", "description",
-}
-
-func tokens(u transcript.Usage) string {
-	n := u.Input + u.CacheRead + u.CacheWrite + u.Output
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM tokens", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.1fk tokens", float64(n)/1e3)
-	}
-	return term.Count(int(n), "token")
 }
