@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
-	"github.com/holdfast-dev/holdfast/internal/runtext"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -440,7 +440,7 @@ func noticeSocket(e event.Event) []string { return []string{"notice " + js(e.(ev
 func resultText(e event.Event) []string {
 	r := e.(event.Result)
 	list := []string{"session " + r.SessionID, term.Count(r.Turns, "model call")}
-	if why := runtext.EndReason(r); why != "" {
+	if why := view.EndReason(r); why != "" {
 		list = slices.Insert(list, 0, why)
 	}
 	return list

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -297,7 +296,7 @@ func (v *Stream) result(r event.Result) error {
 	default:
 		w.Subtype, w.IsError = "error_during_execution", true
 	}
-	if why := runtext.EndReason(r); why != "" && r.Reason != event.ReasonDeferred {
+	if why := EndReason(r); why != "" && r.Reason != event.ReasonDeferred {
 		w.Errors = []string{why}
 		w.Hint = outcome.Hint(r.Err)
 	}

@@ -401,7 +401,7 @@ func (v *Text) result(r event.Result) {
 	if r.Reason == event.ReasonInterrupted && v.Program.Err.TTY {
 		v.Program.Err.Echoed() // the terminal has echoed ^C
 	}
-	if why := runtext.EndReason(r); why != "" {
+	if why := EndReason(r); why != "" {
 		v.Program.Err.Line("%s %s", v.Program.Err.Red("holdfast:"), term.Escape(term.OneLine(why)))
 		if hint := outcome.Hint(r.Err); hint != "" {
 			v.Program.Err.Line("%s %s", v.Program.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))

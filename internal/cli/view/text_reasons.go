@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -43,3 +45,6 @@ func deniedText(list []policy.Decision) string {
 	}
 	return fmt.Sprintf("%s (%s)", term.Count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
 }
+
+// EndReason returns why a turn did not complete, or "".
+func EndReason(r event.Result) string { return runtext.EndReason(r) }
