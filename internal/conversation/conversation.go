@@ -30,7 +30,7 @@ const (
 	User     Kind = iota // a message of the user; Text
 	Answer               // a message of the model; Text is Markdown
 	Thinking             // thinking of the model; Text
-	Called               // a tool call that has ended; Call
+	Called               // a tool call that has ended or continues in the background; Call
 	Note                 // a notice, such as a retry, a compaction or another mode; Text
 	Answered             // an approval request with its answer; Request, Reply
 	Ended                // the end of a turn; Result
@@ -41,13 +41,14 @@ type Block struct {
 	Kind    Kind
 	Seq     int64  // of its record; 0 if there is none
 	Item    string // the id of the item for User and Answer; rewind and fork take it
-	Agent   string // the name of the sub-agent; "" for the session's own agent
+	Agent   string // the name of the agent; "" for the session's own agent
+	By      string // who sent the message (User) or stopped the run (Ended), with the channel: "ann (http)"
 	Text    string
 	Warning bool // of a Note: something went wrong
 	Call    *Call
 	Request *approval.Request
 	Reply   *approval.Answer
-	Result  *event.Result
+	Result  *event.Result // without its Text
 }
 
 // Call is a tool call.
@@ -58,12 +59,14 @@ type Call struct {
 	Started    time.Time
 	Output     string // so far; at most the last 64 KiB while the call runs
 	IsError    bool
-	Denied     string // why the call was denied; "" if it was not
+	ExitCode   *int   // of a command; nil if it is not known
+	Denied     string // why the call was denied, or did not run; "" if it ran
 	Unknown    bool   // the program stopped while the call ran
 	Took       time.Duration
-	Diff       string // unified diff of a call that changed a file
-	Sandbox    []string
-	Background bool // it continues after its result
+	Diff       string   // unified diff of a call that changed a file; without headers and hunks if the lines' numbers are not known
+	Notes      []string // for the user, such as what the sandbox refused
+	Background bool     // it continues after its result
+	Running    bool     // in a block: the call continues in the background, and its end is another block
 }
 
 // Question is an open approval request.
@@ -121,7 +124,7 @@ type State struct {
 	Calls          []*Call   // that run now
 	Questions      []Question
 	Queue          []Queued
-	Agents         []*Agent // in the order of their start
+	Agents         []*Agent // in the order of their start; those that have ended stay until the next message starts a run
 	Tasks          []Task
 	Usage          Usage
 	Seq            int64 // of the last record
@@ -137,6 +140,11 @@ type Update struct {
 	// The Block of the whole message follows with Streamed set, or Discard.
 	Delta    string
 	Kind     Kind
-	Streamed bool // the deltas of the block were all reported
-	Discard  bool // the deltas since the last block are void: the call is repeated or deltas were lost
+	Agent    string // as in Block
+	Streamed bool   // the deltas of the block were all reported
+	Discard  bool   // the deltas since the last block are void: the call is repeated or deltas were lost
+	// Rewound means that the blocks before this one with a Seq greater than After are void: the
+	// session was rewound, or its transcript was cut. The Block is a Note that says so.
+	Rewound bool
+	After   int64
 }

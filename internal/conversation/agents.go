@@ -1,0 +1,112 @@
+package conversation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// maxAgents is the maximum number of agents in the state. The oldest ones that have ended are
+// dropped first.
+const maxAgents = 200
+
+// maxDoing is the size of the texts of an agent, in bytes.
+const maxDoing = 200
+
+// subRecord applies a relayed record of a sub-agent or a teammate.
+func (c *Conversation) subRecord(r source, list []event.Event) {
+	a := c.agent(r)
+	r.agent = a.Name
+	if r.Payload != nil {
+		switch r.Kind {
+		case record.KindOpened:
+			read(r, func(_ source, o session.Opened) { a.Parent, a.Use = o.Caller, o.Use })
+		case record.KindMetaChanged:
+			read(r, func(_ source, p session.MetaPatch) {
+				if p.Title != nil && *p.Title != "" {
+					a.Prompt = brief(*p.Title)
+				}
+			})
+		}
+	}
+	for _, e := range list {
+		for sub, ok := e.(event.SubagentEvent); ok; sub, ok = e.(event.SubagentEvent) {
+			if sub.Session == r.Session {
+				a.Use = sub.Use
+			}
+			e = sub.Event
+		}
+		c.subEvent(r, a, e)
+	}
+}
+
+// agent returns the agent of a record.
+func (c *Conversation) agent(r source) *Agent {
+	if a := c.agents[r.Session]; a != nil {
+		return a
+	}
+	if len(c.state.Agents) >= maxAgents {
+		i := max(0, slices.IndexFunc(c.state.Agents, func(a *Agent) bool { return a.Ended }))
+		delete(c.agents, c.state.Agents[i].Session)
+		c.state.Agents = slices.Delete(c.state.Agents, i, i+1)
+	}
+	a := &Agent{Session: r.Session, Name: r.Agent, Started: r.Time}
+	c.agents[r.Session] = a
+	c.state.Agents = append(c.state.Agents, a)
+	return a
+}
+
+// subEvent applies an event of a sub-agent.
+func (c *Conversation) subEvent(r source, a *Agent, e event.Event) {
+	switch e := e.(type) {
+	case event.TurnStarted:
+		if a.Ended { // a teammate that works again
+			a.Started, a.Ended, a.Failed, a.Took = r.Time, false, false, 0
+		}
+	case event.TurnFinished:
+		a.end(r.Time, e.Reason != event.ReasonCompleted)
+	case event.ItemAppended:
+		c.subItem(r, a, e.Item)
+	case event.ToolStarted:
+		a.Calls++
+		a.Doing = brief(strings.TrimSpace(e.Tool + " " + runtext.Headline(e.Tool, e.Input, c.o.Cwd)))
+	case event.ApprovalAsked:
+		c.Ask(e.Request)
+	case event.ApprovalResolved:
+		c.resolved(r, e)
+	}
+}
+
+func (c *Conversation) subItem(r source, a *Agent, it transcript.Encoded) {
+	switch it.Role() {
+	case transcript.RoleUser:
+		if a.Prompt == "" {
+			a.Prompt = brief(it.Text())
+		}
+	case transcript.RoleAssistant:
+		u := record.UsageOf(it)
+		a.Tokens += u.Input + u.CacheRead + u.CacheWrite + u.Output
+		a.CostUSD += record.Item{Raw: r.Payload}.Cost()
+		if text := brief(it.Text()); text != "" {
+			a.Doing = text
+		}
+	}
+}
+
+// end marks an agent that no longer works.
+func (a *Agent) end(at time.Time, failed bool) {
+	a.Ended, a.Failed, a.Took = true, failed, max(0, at.Sub(a.Started))
+}
+
+// brief returns the first line of a text, cut to a few words.
+func brief(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return truncate.String(strings.TrimSpace(line), maxDoing)
+}

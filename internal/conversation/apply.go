@@ -1,0 +1,342 @@
+package conversation
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Options are what a log does not tell, and what it tells only in its beginning.
+type Options struct {
+	Cwd string // the working folder; paths below it are shortened
+	Now func() time.Time
+	// Window returns the size of the context window of a model in tokens; 0 if it is not known.
+	Window func(model string) int
+
+	// For a log that is not read from its beginning:
+	Session, Title, Model string
+	Mode                  policy.Mode
+	CostUSD               float64 // of the run so far
+}
+
+// Conversation follows one session. It keeps no blocks. Only one goroutine may use it.
+type Conversation struct {
+	o     Options
+	state State
+	out   []Update
+
+	run     run
+	stream  stream
+	waiting map[string]transcript.ToolUse // tool uses whose calls have neither started nor a result
+	saved   map[string][]record.FileSaved // contents before the changes of running calls
+	answers map[string]bool               // answered requests that were not seen
+	agents  map[string]*Agent             // by session
+	items   []itemAt
+	tasks   []task
+	lost    map[string]bool // calls whose end was reported before it was recorded
+	told    map[string]bool // notices and failures of hooks that were reported
+}
+
+// run is what is known of the current run.
+type run struct {
+	daemon bool // a daemon runs it: its records say when it ends
+	many   bool // it has several agents, each with its own session
+	typed  string
+	by     string
+	turn   event.Result // sums of the turn
+	closed bool         // its end was reported
+}
+
+// itemAt is the place of an item in the log.
+type itemAt struct {
+	id  string
+	seq int64
+}
+
+// New returns a conversation that has read nothing.
+func New(o *Options) *Conversation {
+	c := &Conversation{
+		o: *o, waiting: map[string]transcript.ToolUse{}, saved: map[string][]record.FileSaved{},
+		answers: map[string]bool{}, agents: map[string]*Agent{}, told: map[string]bool{}, lost: map[string]bool{},
+	}
+	if c.o.Now == nil {
+		c.o.Now = time.Now
+	}
+	c.state.Session, c.state.Title, c.state.Mode, c.state.Usage.CostUSD = o.Session, o.Title, o.Mode, o.CostUSD
+	c.setModel(o.Model)
+	return c
+}
+
+// State returns the current state. It is valid until the next Apply.
+func (c *Conversation) State() *State { return &c.state }
+
+// errLost is the reason of a lost connection that has none.
+var errLost = errors.New("the connection to the daemon is lost")
+
+// Apply adds an event and returns what it changes for good. The events must be those of
+// [client.Client.Events], in their order.
+func (c *Conversation) Apply(e *client.Event) []Update {
+	c.out = nil
+	if e.Lost {
+		c.state.Lost = cmp.Or(e.Err, errLost)
+		return nil
+	}
+	c.state.Lost = nil
+	switch {
+	case e.Record != nil:
+		c.record(e)
+	case e.Gap:
+		c.discard()
+	case e.CaughtUp:
+		c.caughtUp(e.Status)
+	case e.Deleted:
+		c.discard()
+		c.state.Deleted, c.state.Working, c.state.Doing = true, false, ""
+	default:
+		for _, d := range e.Events {
+			c.delta(e.Agent, d)
+		}
+	}
+	c.state.Seq = max(c.state.Seq, e.Seq)
+	return c.out
+}
+
+// caughtUp compares the state with the status of the run. A log that is not read from its beginning
+// does not tell whether the run works.
+func (c *Conversation) caughtUp(status api.RunStatus) {
+	c.state.CaughtUp = true
+	switch {
+	case status == "" || status == api.StatusPending: // not a run of the daemon, or it has not started
+	case status.Ended():
+		c.state.Working, c.state.Doing = false, ""
+	default:
+		c.run.daemon, c.state.Working = true, true
+		if c.state.Since.IsZero() {
+			c.state.Since = c.o.Now()
+		}
+	}
+}
+
+// source is where an event comes from.
+type source struct {
+	*api.Record
+	agent string // the name to show; "" for the session's own agent
+}
+
+// record applies a record of the session, or a relayed record of one of its agents.
+func (c *Conversation) record(e *client.Event) {
+	r := source{Record: e.Record}
+	if e.Err != nil {
+		c.note(r, true, "record %d cannot be read: %v", r.Seq, e.Err)
+	}
+	switch {
+	case r.Session == "":
+		c.own(r)
+	case strings.HasSuffix(r.Session, "."+r.Agent): // an agent of a strategy
+		c.run.many, r.agent = true, r.Agent
+	default:
+		c.subRecord(r, e.Events)
+		return
+	}
+	for _, one := range e.Events {
+		c.apply(r, one)
+	}
+}
+
+// own applies those records of the session's own log that have no event.
+func (c *Conversation) own(r source) {
+	if r.Payload == nil {
+		return
+	}
+	switch r.Kind {
+	case record.KindOpened:
+		read(r, c.opened)
+	case record.KindMetaChanged:
+		read(r, c.metaChanged)
+	case record.KindPolicyChanged:
+		read(r, func(_ source, p record.PolicyChanged) { c.state.Mode = cmp.Or(policy.Mode(p.Mode), c.state.Mode) })
+	case record.KindRunEvent:
+		read(r, c.runEvent)
+	case record.KindModelCalled:
+		read(r, c.modelCalled)
+	case record.KindTaskChanged:
+		read(r, c.taskChanged)
+	case record.KindFileSaved:
+		c.fileSaved(r)
+	case record.KindRewrite:
+		read(r, c.rewritten)
+	case record.KindRedacted:
+		read(r, func(r source, p record.Redacted) {
+			text := fmt.Sprintf("the content of %d records was erased", len(p.Seqs))
+			if p.Reason != "" {
+				text += ": " + p.Reason
+			}
+			c.note(r, true, "%s", text)
+		})
+	}
+}
+
+// read applies the payload of a record. A payload that cannot be decoded is skipped: [client.Event]
+// has the error if the record has events.
+func read[P any](r source, apply func(source, P)) {
+	var p P
+	if json.Unmarshal(r.Payload, &p) == nil {
+		apply(r, p)
+	}
+}
+
+// apply applies an event of the session's own agent, or of an agent of a strategy.
+func (c *Conversation) apply(r source, e event.Event) {
+	switch e := e.(type) {
+	case event.SessionOpened:
+		for _, n := range e.Notices {
+			c.noteOnce(r, n)
+		}
+	case event.TurnStarted:
+		c.turnStarted(r)
+	case event.ItemAppended:
+		c.item(r, e.Item)
+	case event.DecisionMade:
+		c.decided(r, e.Decision)
+	case event.ApprovalAsked:
+		c.Ask(e.Request)
+	case event.ApprovalResolved:
+		c.resolved(r, e)
+	case event.PolicyChanged:
+		c.policyChanged(r, e.Change)
+	case event.ToolStarted:
+		c.toolStarted(r, e)
+	case event.ToolFinished:
+		c.toolFinished(r, e)
+	case event.HookRan:
+		c.hookRan(r, e)
+	case event.Notice:
+		c.noteOnce(r, e.Text)
+	case event.TurnFinished:
+		c.turnFinished(r, e)
+	case event.Result:
+		c.ended(r, e)
+	case event.SubagentEvent: // an approval of a sub-agent
+		for sub, ok := event.Event(e), true; ok; {
+			if e, ok = sub.(event.SubagentEvent); ok {
+				sub = e.Event
+				r.agent = e.Name
+				continue
+			}
+			c.apply(r, sub)
+		}
+	}
+}
+
+func (c *Conversation) opened(r source, o session.Opened) {
+	c.state.Session, c.state.Title = o.SessionID, cmp.Or(o.Title, c.state.Title)
+	c.setModel(cmp.Or(o.Model, c.state.Model))
+	if o.Base == nil {
+		return
+	}
+	// The parent's queue, calls, requests, policy and costs stay with the parent.
+	s := &c.state
+	s.Working, s.Doing, s.Mode, s.Calls, s.Questions, s.Queue, s.Agents = false, "", "", nil, nil, nil, nil
+	s.Usage.CostUSD, s.Usage.BudgetUSD, s.Usage.Input, s.Usage.Output = 0, 0, 0, 0
+	c.run = run{}
+	clear(c.waiting)
+	clear(c.saved)
+	clear(c.agents)
+	c.note(r, false, "forked from %s", o.Base.Parent)
+}
+
+func (c *Conversation) metaChanged(_ source, p session.MetaPatch) {
+	if p.Title != nil {
+		c.state.Title = *p.Title
+	}
+	if p.Model != nil {
+		c.setModel(*p.Model)
+	}
+}
+
+func (c *Conversation) setModel(name string) {
+	if name == c.state.Model {
+		return
+	}
+	c.state.Model, c.state.Usage.Window = name, 0
+	if c.o.Window != nil && name != "" {
+		c.state.Usage.Window = c.o.Window(name)
+	}
+}
+
+func (c *Conversation) modelCalled(_ source, p record.ModelCalled) {
+	c.used(p.Usage, p.Cost)
+}
+
+// used adds the usage of a model call of the run.
+func (c *Conversation) used(u transcript.Usage, usd float64) {
+	c.state.Usage.Input += u.Input + u.CacheRead + u.CacheWrite
+	c.state.Usage.Output += u.Output
+	c.state.Usage.CostUSD += usd
+	c.run.turn.Usage = c.run.turn.Usage.Add(u)
+	c.run.turn.CostUSD += usd
+}
+
+// block reports a finished block.
+func (c *Conversation) block(r source, b Block) {
+	b.Seq = r.Seq
+	if b.Agent == "" {
+		b.Agent = r.agent
+	}
+	c.out = append(c.out, Update{Block: &b, Kind: b.Kind, Agent: b.Agent})
+}
+
+// note reports a notice.
+func (c *Conversation) note(r source, warning bool, format string, args ...any) {
+	c.block(r, Block{Kind: Note, Warning: warning, Text: fmt.Sprintf(format, args...)})
+}
+
+// maxTold is how many notices are remembered.
+const maxTold = 500
+
+// noteOnce reports a notice that each start of the run repeats.
+func (c *Conversation) noteOnce(r source, text string) {
+	if c.first(text) {
+		c.note(r, false, "%s", text)
+	}
+}
+
+// first reports whether a text was not reported yet.
+func (c *Conversation) first(text string) bool {
+	if c.told[text] {
+		return false
+	}
+	if len(c.told) >= maxTold {
+		clear(c.told)
+	}
+	c.told[text] = true
+	return true
+}
+
+// Ask adds an open approval request. The program that follows a log from its middle adds the
+// requests from before, after [client.Event].CaughtUp. A request that is known or answered is
+// ignored.
+func (c *Conversation) Ask(q approval.Request) {
+	if c.answers[q.ID] {
+		return
+	}
+	for i := range c.state.Questions {
+		if c.state.Questions[i].ID == q.ID {
+			return
+		}
+	}
+	c.state.Doing = ""
+	c.state.Questions = append(c.state.Questions, Question{Request: q, Asked: c.o.Now()})
+}
