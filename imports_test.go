@@ -214,9 +214,8 @@ var layers = map[string]int{
 	"internal/mcpserver":     9, // it has an agent, and an access check
 
 	// an agent from its spec; the daemon
-	"internal/compose":      10,
-	"internal/conversation": 10, // what a user sees of a session
-	"internal/daemon":       10,
+	"internal/compose": 10,
+	"internal/daemon":  10,
 
 	// what runs need, opened once; what all commands share
 	"internal/runtime":     11,

@@ -337,6 +337,9 @@ func (c *Conversation) Ask(q approval.Request) {
 			return
 		}
 	}
+	if _, known := c.waiting[q.Use]; !known && q.Asker == "" && len(q.Requests) > 0 {
+		c.waiting[q.Use] = transcript.ToolUse{ID: q.Use, Name: q.Tool, Input: q.Requests[0].Input}
+	}
 	c.state.Doing = ""
 	c.state.Questions = append(c.state.Questions, Question{Request: q, Asked: c.o.Now()})
 }

@@ -15,6 +15,7 @@ import (
 const maxOutput = 64 << 10
 
 func (c *Conversation) toolStarted(r source, e event.ToolStarted) {
+	c.works(r)
 	call := &Call{Use: e.Use, Tool: e.Tool, Agent: r.agent, Input: e.Input, Started: r.Time}
 	if call.Input == nil {
 		call.Input = c.waiting[e.Use].Input

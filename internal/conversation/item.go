@@ -58,6 +58,7 @@ func (c *Conversation) answer(r source, it transcript.Encoded) {
 	case transcript.FinishRefusal:
 		c.note(r, true, "the provider refused to answer")
 	}
+	c.works(r)
 	for _, u := range it.Uses() {
 		u.Input = slices.Clone(u.Input) // not the whole item
 		c.waiting[u.ID] = u
@@ -125,7 +126,7 @@ func (c *Conversation) userItem(r source, it transcript.Encoded) {
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: input, By: by})
 	}
 	for steering != "" {
-		text, by := steering, ""
+		text, by := steering, c.run.by
 		for _, q := range c.state.Queue {
 			if rest, ok := strings.CutPrefix(steering, q.Text); ok && q.Text != "" && (rest == "" || strings.HasPrefix(rest, "\n\n")) {
 				text, by = q.Text, q.By
@@ -133,6 +134,7 @@ func (c *Conversation) userItem(r source, it transcript.Encoded) {
 			}
 		}
 		steering = strings.TrimPrefix(strings.TrimPrefix(steering, text), "\n\n")
+		c.run.by = ""
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: text, By: by})
 	}
 }

@@ -94,7 +94,8 @@ func (c *Conversation) started(r source, e *runEvent) {
 		return a.Ended
 	})
 	c.work(r)
-	if e.Resumed {
+	if e.Resumed { // Input is that of the interrupted part
+		c.run.typed = ""
 		c.note(r, false, "the interrupted run continues")
 		c.queue(e)
 	}
@@ -105,6 +106,15 @@ func (c *Conversation) work(r source) {
 	s := &c.state
 	s.Working, s.Since, s.Doing = true, r.Time, c.waits()
 	c.run.closed, c.run.turn = false, event.Result{SessionID: s.Session}
+}
+
+// works corrects the state if the log is read from the middle of a turn.
+func (c *Conversation) works(r source) {
+	if !c.state.Working && !c.run.closed {
+		turn := c.run.turn
+		c.work(r)
+		c.run.turn = turn
+	}
 }
 
 // waits is what an agent does that waits for its model.
@@ -138,7 +148,7 @@ func (c *Conversation) turnStarted(r source) {
 // turnFinished ends the turn of a run outside a daemon. In a daemon the record of the run's end has
 // the result.
 func (c *Conversation) turnFinished(r source, e event.TurnFinished) {
-	if c.run.daemon || r.agent != "" {
+	if c.run.daemon || c.run.closed || r.agent != "" {
 		return
 	}
 	res := c.result(r, e.Reason)

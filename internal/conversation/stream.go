@@ -53,8 +53,6 @@ func (c *Conversation) delta(agent string, e event.Event) {
 			c.state.Usage.Context = e.TokensAfter
 		}
 		c.state.Doing = c.waits()
-	case event.UsageUpdated:
-		c.state.Usage.CostUSD = max(c.state.Usage.CostUSD, e.CostUSD)
 	case event.Notification:
 		c.note(r, e.Level == "warning" || e.Level == "error", "%s", runtext.Notified(e))
 	case event.Notice:
