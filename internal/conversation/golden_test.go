@@ -289,4 +289,3 @@ func stateText(s *conversation.State) string {
 	}
 	return strings.Join(parts, " ")
 }
-
