@@ -85,7 +85,7 @@ func (c *Conversation) State() *State { return &c.state }
 // errLost is the reason of a lost connection that has none.
 var errLost = errors.New("the connection to the daemon is lost")
 
-// Apply adds an event and returns what it changes for good. The events must be those of
+// Apply adds an event and returns the finished blocks and the new pieces of the answer. The events must be those of
 // [client.Client.Events], in their order.
 func (c *Conversation) Apply(e *client.Event) []Update {
 	c.out = nil

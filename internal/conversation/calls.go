@@ -166,7 +166,8 @@ func (c *Conversation) resolved(r source, e event.ApprovalResolved) {
 	}
 	q := c.state.Questions[i].Request
 	c.state.Questions = slices.Delete(c.state.Questions, i, i+1)
-	if e.Answer.Actor == "nobody" || record.ByProgram(e.Answer.Actor) {
+	late := e.Answer.Actor == "timeout"
+	if record.ByNobody(e.Answer.Actor) && !late || record.ByProgram(e.Answer.Actor) {
 		return // the run has ended, or the call is gone
 	}
 	agent := ""
