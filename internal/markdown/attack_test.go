@@ -97,10 +97,10 @@ func TestLiveIsSmall(t *testing.T) {
 	for name, unit := range map[string]string{"paragraph": "word ", "lines": "word\n", "items": "- item\n", "nested": "- a\n  - b\n", "quote": "> a\n", "word": "x", "wide": "日本",
 		"indented": "    code\n", "HTML": "<div>\n", "definitions": "[a]: http://b\n", "notes": "[^1]: a\n", "headings": "# a\n", "rules": "---\n"} {
 		s := New(&Options{Style: ANSI16})
-		most, n := 0, 100_000/len(unit)
+		most, n := 0, 30_000/len(unit)
 		for i := range n {
 			s.Write(unit)
-			if i%10 == 0 || i > n-10 {
+			if i%50 == 0 || i > n-10 {
 				s.Done(80)
 				most = max(most, len(s.Live(80)))
 			}

@@ -212,7 +212,7 @@ func (p *blocks) line(s string) {
 			p.blankLine(matched, lazy)
 			return
 		case p.leaf.kind == raw && !lazy:
-			p.rawLine(s)
+			p.emitCode(s)
 			return
 		case in > 3:
 			if p.inParagraph() { // indented text continues a paragraph
@@ -362,7 +362,7 @@ func (p *blocks) leafLine(s string, in, matched int, lazy bool) bool {
 	case !p.inParagraph() && startsHTML(s):
 		p.popTo(matched)
 		p.leaf = leaf{kind: raw, lexer: newLexer("html")}
-		p.rawLine(strings.Repeat(" ", in) + s)
+		p.emitCode(strings.Repeat(" ", in) + s)
 	default:
 		return false
 	}

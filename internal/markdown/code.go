@@ -58,6 +58,3 @@ func (p *blocks) indentedLine(s string) {
 	}
 	p.emitCode(s)
 }
-
-// rawLine uses a line of HTML.
-func (p *blocks) rawLine(s string) { p.emitCode(s) }

@@ -32,20 +32,7 @@ func headingLevel(s string) int {
 }
 
 func isRule(s string) bool {
-	if strings.IndexByte("-*_", s[0]) < 0 {
-		return false
-	}
-	n := 0
-	for i := range len(s) {
-		switch s[i] {
-		case s[0]:
-			n++
-		case ' ', '\t':
-		default:
-			return false
-		}
-	}
-	return n >= 3
+	return strings.IndexByte("-*_", s[0]) >= 0 && strings.Count(s, s[:1]) >= 3 && strings.Trim(s, s[:1]+" \t") == ""
 }
 
 // htmlBlocks are the tags whose lines are shown as they are, until an empty line.

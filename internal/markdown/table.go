@@ -71,7 +71,7 @@ func cells(s string) []string {
 	return out
 }
 
-// delimiterRow returns the alignments ('l', 'c' or 'r') of a row such as |---|:-:|, or nil.
+// delimiterRow returns the alignments of a row such as |---|:-:|, or nil: how many halves of the room are on the left.
 func delimiterRow(s string) []byte {
 	if !strings.Contains(s, "-") || strings.Trim(s, "|-: \t") != "" {
 		return nil
@@ -82,14 +82,14 @@ func delimiterRow(s string) []byte {
 		if t := strings.Trim(c, ":"); t == "" || strings.Trim(t, "-") != "" {
 			return nil
 		}
-		switch {
-		case left && right:
-			aligns = append(aligns, 'c')
-		case right:
-			aligns = append(aligns, 'r')
-		default:
-			aligns = append(aligns, 'l')
+		align := byte(0)
+		if right {
+			align++
+			if !left {
+				align++
+			}
 		}
+		aligns = append(aligns, align)
 	}
 	return aligns
 }
@@ -128,13 +128,7 @@ func (o *Options) layTable(b block, limit int) [][]span {
 					cell = wrapped[i][y]
 				}
 				pad := widths[i] - spansWidth(cell)
-				left := 0
-				switch b.aligns[i] {
-				case 'r':
-					left = pad
-				case 'c':
-					left = pad / 2
-				}
+				left := pad * int(b.aligns[i]) / 2
 				if i > 0 {
 					line = append(line, gap)
 				}
@@ -147,14 +141,11 @@ func (o *Options) layTable(b block, limit int) [][]span {
 			lines = append(lines, line)
 		}
 		if r == 0 {
-			dash, s := string([]rune(cross)[0]), ""
+			dashes := make([]string, n)
 			for i, w := range widths {
-				if i > 0 {
-					s += cross
-				}
-				s += strings.Repeat(dash, w)
+				dashes[i] = strings.Repeat(string([]rune(cross)[0]), w)
 			}
-			lines = append(lines, []span{{s, gap.attr}})
+			lines = append(lines, []span{{strings.Join(dashes, cross), gap.attr}})
 		}
 	}
 	return lines
@@ -162,28 +153,20 @@ func (o *Options) layTable(b block, limit int) [][]span {
 
 // shrink makes the widest columns narrower until all fit.
 func shrink(widths []int, room int) {
-	total := 0
-	for _, w := range widths {
-		total += w
-	}
+	most, total := room+1, room+1
 	for total > room {
-		widest, second, count := 0, 3, 0
+		most--
+		total = 0
 		for _, w := range widths {
-			switch {
-			case w > widest:
-				widest, second, count = w, max(widest, 3), 1
-			case w == widest:
-				count++
-			default:
-				second = max(second, w)
-			}
+			total += min(w, most)
 		}
-		cut := min((total-room+count-1)/count, max(widest-second, 1))
-		for i := range widths {
-			if widths[i] == widest && total > room {
-				c := min(cut, total-room)
-				widths[i] -= c
-				total -= c
+	}
+	for i, w := range widths {
+		if w > most {
+			widths[i] = most
+			if total < room { // what is left of the division
+				widths[i]++
+				total++
 			}
 		}
 	}
