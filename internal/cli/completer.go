@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/providers"
+	"github.com/holdfast-dev/holdfast/internal/shortid"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -22,37 +24,39 @@ import (
 // completer returns the completions of a word.
 type completer struct{ p *command.Program }
 
-// workspaces returns the names of the workspaces. Completion cannot report errors, so they are
+// workspaces returns the names of the workspaces, with their projects. Completion cannot report errors, so they are
 // ignored.
 func (c completer) workspaces(ctx context.Context) (words []string) {
 	_ = command.WithWorkspaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
 		for _, l := range list {
-			words = append(words, l.Slug)
+			about := "broken"
+			if l.Err == nil {
+				about = cmp.Or(l.Settings.Project, "own folder")
+			}
+			words = append(words, described(l.Slug, about))
 		}
 		return err
 	})
 	return words
 }
 
-// sessions returns the sessions whose ids begin with typed, newest first, with their titles. If
-// typed is the end of an id, such as a short id, it returns nothing, because a shell drops words
-// that do not begin with typed. It does not create a store, and it does not query a store on
-// another machine.
-func (c completer) sessions(ctx context.Context, typed, store string) (words []string) {
+// sessions returns the ids of sessions that begin with typed, newest first, with their titles. It does
+// not create a store, and it does not query a store on another machine.
+func (c completer) sessions(ctx context.Context, typed, store string, shorten bool) (words []string) {
 	const most = 50
 	c.withStore(ctx, store, func(s *session.Sessions) {
-		q := session.Query{Limit: most, Unowned: true}
-		if typed != "" {
-			q.Limit = 0
-		}
-		page, err := s.List(ctx, q)
+		page, err := s.List(ctx, session.Query{Worktrees: true})
 		if err != nil {
 			return
 		}
+		short := func(id string) string { return id }
+		if shorten {
+			short = command.ShortIDsOf(page.Sessions)
+		}
 		for _, m := range page.Sessions {
-			if strings.HasPrefix(m.ID, typed) && len(words) < most {
-				words = append(words, described(m.ID, cmp.Or(m.Title, m.FirstPrompt)))
+			if word := idWord(m.ID, short(m.ID), typed); word != "" && m.Owner == "" && len(words) < most {
+				words = append(words, described(word, cmp.Or(m.Title, m.FirstPrompt)))
 			}
 		}
 	})
@@ -60,17 +64,38 @@ func (c completer) sessions(ctx context.Context, typed, store string) (words []s
 }
 
 // approvals returns the pending approvals.
-func (c completer) approvals(ctx context.Context, store string) (words []string) {
+func (c completer) approvals(ctx context.Context, typed, store string) (words []string) {
 	c.withStore(ctx, store, func(s *session.Sessions) {
 		open, err := approval.Pending(ctx, s, "")
 		if err != nil {
 			return
 		}
+		var ids []string
 		for _, q := range open {
-			words = append(words, described(q.ID, q.Tool+" "+question.Subject(q)))
+			ids = append(ids, q.ID)
+		}
+		short := shortid.Of(ids, nil)
+		for _, q := range open {
+			if word := idWord(q.ID, short[q.ID], typed); word != "" {
+				words = append(words, described(word, q.Tool+" "+question.Subject(q)))
+			}
 		}
 	})
 	return words
+}
+
+// idWord returns the form of an id that begins with typed, because a shell drops other words: the
+// short form, which lists show too, or the id. It is "" if there is none. A short form that saves
+// little is not worth it: a person has chosen such an id.
+func idWord(id, short, typed string) string {
+	const long = 16
+	switch {
+	case len(id) > long && strings.HasPrefix(short, typed):
+		return short
+	case strings.HasPrefix(id, typed):
+		return id
+	}
+	return ""
 }
 
 // withStore opens the store on the command line, if it exists.
@@ -135,7 +160,11 @@ func (c completer) models(ctx context.Context, typed string) (words []string, wh
 		return nil, true
 	}
 	for i := range list {
-		words = append(words, provider+"/"+list[i].Model)
+		word := provider + "/" + list[i].Model
+		if n := list[i].Context; n > 0 {
+			word = described(word, fmt.Sprintf("%dk tokens of context", n/1000))
+		}
+		words = append(words, word)
 	}
 	return words, true
 }

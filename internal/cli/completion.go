@@ -37,10 +37,10 @@ func (c completer) candidates(ctx context.Context, kind, typed, store string) ([
 	switch {
 	case kind == "SLUG":
 		words = c.workspaces(ctx)
-	case kind == "SESSION" || kind == "ID" || kind == "ID|NAME":
-		words = c.sessions(ctx, typed, store)
+	case kind == "SESSION" || kind == "ID|NAME" || kind == "SESSION-ID":
+		return c.sessions(ctx, typed, store, kind != "SESSION-ID"), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	case kind == "APPROVAL":
-		words = c.approvals(ctx, store)
+		return c.approvals(ctx, typed, store), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	case kind == "MODE":
 		words = modeNames()
 	case kind == "PROVIDER/MODEL":

@@ -13,7 +13,14 @@ func (b *Builder) complete() {
 	b.set.VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*Value); ok && !v.IsSwitch() {
 			_ = b.cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-				return b.candidates(cmd.Context(), v.Placeholder, v.Choices, typed)
+				kind := v.Placeholder
+				switch f.Name { // other flags with an ID take the id of something else
+				case "parent":
+					kind = "SESSION"
+				case "session-id":
+					kind = "SESSION-ID" // a short id would be the id of a new session
+				}
+				return b.candidates(cmd.Context(), kind, v.Choices, typed)
 			})
 		}
 	})

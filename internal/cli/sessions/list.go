@@ -39,6 +39,13 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	defer closeStore()
 	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true, Unowned: !c.Agents}
+	if c.Parent != "" {
+		parent, err := sessions.Find(ctx, c.Parent)
+		if err != nil {
+			return err
+		}
+		q.Parent = parent.ID
+	}
 	if c.Trash {
 		q.OnlyTrash = true
 	}
