@@ -98,7 +98,7 @@ func TestIndexLimits(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	dir := project(t, map[string]string{
-		"a.go": "package a\n\n\tx := \"\x1b[31m\u202e\"\r\nlast", "bin": "a\x00b", "x.png": "\x89PNG", "long": strings.Repeat("y", 100_000), "empty": "", "d/one": "", "d/e\x1b/two": "",
+		"a.go": "package a\n\n\tx := \"\x1b[31m\u202e\"\r\nlast", "bin": "a\x00b", "x.png": "\x89PNG", "long": strings.Repeat("y", 100_000), "empty": "", "d/one": "", "d/e\x1b/two": "", "d/.hidden": "", "d/p": "", "d/q": "",
 	})
 	x := Start(&Options{Dir: dir})
 	defer x.Close()
@@ -111,7 +111,7 @@ func TestPreview(t *testing.T) {
 		{"x.png", []string{"PNG image, 4 bytes"}},
 		{"long", []string{"1 " + strings.Repeat("y", 400)}},
 		{"empty", nil},
-		{"d/", []string{`e\x1b/`, "one"}},
+		{"d/", []string{`e\x1b/`, "one", "p"}},
 		{"missing", []string{"no such file or directory"}},
 		{"../../etc/passwd", []string{"path escapes from parent"}},
 	} {
@@ -119,7 +119,7 @@ func TestPreview(t *testing.T) {
 		for i, l := range got {
 			got[i] = ansi.Strip(l)
 		}
-		if slices.Sort(got); !slices.Equal(got, tt.want) {
+		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.path, got, tt.want)
 		}
 	}
@@ -177,6 +177,39 @@ func TestQuote(t *testing.T) {
 	}
 	if path, lines := Query("a.go:"); path != "a.go:" || lines != "" {
 		t.Errorf("%q, %q", path, lines)
+	}
+}
+
+func TestDropped(t *testing.T) {
+	dir := project(t, map[string]string{"a b.png": "", "it's.png": "", "plain.png": "", `back\slash`: ""})
+	other := project(t, map[string]string{"x.png": ""})
+	for _, tt := range []struct{ paste, want string }{
+		{dir + "/plain.png", "@plain.png"},
+		{dir + "/plain.png \n", "@plain.png"},
+		{"'" + dir + "/a b.png' ", `@a\ b.png`},
+		{`"` + dir + `/a b.png"`, `@a\ b.png`},
+		{dir + `/a\ b.png`, `@a\ b.png`},
+		{dir + "/a b.png", `@a\ b.png`},
+		{"'" + dir + `/it'\''s.png'`, "@it's.png"},
+		{"file://" + dir + "/a%20b.png", `@a\ b.png`},
+		{"file://localhost" + dir + "/plain.png", "@plain.png"},
+		{"file://elsewhere" + dir + "/plain.png", ""},
+		{dir + `/back\slash`, `@back\slash`},
+		{other + "/x.png", "@" + other + "/x.png"},
+		{"plain.png", ""}, // a word, not a dropped file
+		{dir + "/missing.png", ""},
+		{dir + "/plain.png\n" + dir + "/plain.png", ""},
+		{"'", ""},
+		{"", ""},
+		{"/", ""},
+	} {
+		got, ok := Dropped(tt.paste, dir)
+		if got != tt.want || ok != (tt.want != "") {
+			t.Errorf("%q: %q, %v, want %q", tt.paste, got, ok, tt.want)
+		}
+		if _, all := Expand(got, dir); ok && len(all) != 1 {
+			t.Errorf("%q is not a mention", got)
+		}
 	}
 }
 

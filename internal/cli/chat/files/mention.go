@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -59,6 +60,47 @@ func Expand(text, dir string) (string, []Mention) {
 		i = rest - 1
 	}
 	return b.String() + text[rest:], all
+}
+
+// Dropped returns the mention of the file that the user dragged to the terminal. A terminal pastes its
+// absolute path, in quotes, with escapes, or as a URL. Another paste is not a dropped file.
+func Dropped(paste, dir string) (mention string, ok bool) {
+	name := strings.TrimSpace(paste)
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return "", false
+	}
+	switch {
+	case strings.HasPrefix(name, "file://"):
+		u, err := url.Parse(name)
+		if err != nil || u.Host != "" && u.Host != "localhost" {
+			return "", false
+		}
+		name = u.Path
+	case len(name) > 1 && (name[0] == '\'' || name[0] == '"') && name[len(name)-1] == name[0]:
+		name = strings.ReplaceAll(name[1:len(name)-1], `'\''`, "'")
+	default:
+		if m, ok := stat(name, dir); ok && filepath.IsAbs(name) {
+			return Quote(m.Path), true
+		}
+		name = unescape(name)
+	}
+	m, ok := stat(name, dir)
+	if !ok || !filepath.IsAbs(name) {
+		return "", false
+	}
+	return Quote(m.Path), true
+}
+
+// unescape removes the backslashes that a shell would remove.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // String returns the mention as the model gets it.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,13 +89,23 @@ func numbered(text string, height int) (lines []string) {
 	return lines
 }
 
-// names returns the first names in a folder.
+// maxNames is how many names in a folder are read for a preview.
+const maxNames = 1000
+
+// names returns the first names in a folder. Hidden ones are left out, as in the list.
 func names(f *os.File, height int) (lines []string, err error) {
-	entries, err := f.ReadDir(height)
+	entries, err := f.ReadDir(maxNames)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
+		if len(lines) == height {
+			break
+		}
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
 		name := strings.ReplaceAll(term.EscapeStrict(e.Name()), "\n", " ")
 		if e.IsDir() {
 			name += "/"
