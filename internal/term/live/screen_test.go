@@ -218,6 +218,9 @@ func TestAnySequence(t *testing.T) {
 				finished = append(finished, l)
 				s.Print(l)
 			}
+			if rapid.Bool().Draw(t, "alternate") {
+				visitAlternate(t, term, s, rapid.SliceOfN(rapid.SliceOfN(line, 0, height+2), 0, 3).Draw(t, "pages"), cut)
+			}
 			switch rapid.IntRange(0, 3).Draw(t, "change") {
 			case 0:
 				block = rapid.SliceOfN(line, 0, height+2).Draw(t, "block")
@@ -279,4 +282,33 @@ func TestAnySequence(t *testing.T) {
 			t.Fatalf("cursor at %v, hidden %v after Close", p, term.CursorHidden())
 		}
 	})
+}
+
+// visitAlternate draws pages on the alternate screen and returns.
+func visitAlternate(t *rapid.T, term *terminal, s *Screen, pages [][]string, cut func(string) string) {
+	before := strings.Join(term.rows(), "\n")
+	if err := s.Alternate(true); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if err := s.Draw(page, nil); err != nil {
+			t.Fatal(err)
+		}
+		var want, got []string
+		for _, l := range page[max(0, len(page)-s.height):] {
+			want = append(want, cut(l))
+		}
+		for l := range strings.SplitSeq(term.String(), "\n") {
+			got = append(got, strings.TrimRight(l, " "))
+		}
+		if w, g := strings.TrimRight(strings.Join(want, "\n"), "\n"), strings.TrimRight(strings.Join(got, "\n"), "\n"); w != g {
+			t.Fatalf("alternate screen:\n%s\nwant:\n%s\nlast frame: %q", g, w, term.last)
+		}
+	}
+	if err := s.Alternate(false); err != nil {
+		t.Fatal(err)
+	}
+	if after := strings.Join(term.rows(), "\n"); after != before {
+		t.Fatalf("after the alternate screen:\n%s\nbefore:\n%s", after, before)
+	}
 }

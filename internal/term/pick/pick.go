@@ -148,7 +148,7 @@ func (p *Picker) Selected() (Item, bool) {
 // Marked returns the marked items in their order, or the selected one if none is marked.
 func (p *Picker) Marked() (out []Item) {
 	for i := range p.items {
-		if p.marked[p.items[i].value()] {
+		if len(p.marked) > 0 && p.marked[p.items[i].value()] {
 			out = append(out, p.items[i])
 		}
 	}
