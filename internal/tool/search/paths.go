@@ -7,11 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
-// Paths visits the files below the current directory of folders that Glob would find, as paths
-// relative to it. It ends when visit returns false. A canceled context ends it with the context's
-// error.
-func Paths(ctx context.Context, folders *workdir.Folders, visit func(rel string) bool) error {
-	base, err := folders.Locate(folders.Cwd())
+// Paths visits the files below dir that Glob would find, as paths relative to dir. It ends when visit
+// returns false. A canceled context ends it with the context's error.
+func Paths(ctx context.Context, folders *workdir.Folders, dir string, visit func(rel string) bool) error {
+	base, err := folders.Locate(dir)
 	if err != nil {
 		return err
 	}

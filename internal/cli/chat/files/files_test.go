@@ -73,6 +73,22 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// The .gitignore of the repository applies in its folders.
+func TestIndexBelowRepository(t *testing.T) {
+	dir := project(t, map[string]string{".git/HEAD": "", ".gitignore": "/app/out/\n*.tmp\n", "app/a.go": "", "app/a.tmp": "", "app/out/x.go": "", "other.go": ""})
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(dir, "app"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{filepath.Join(dir, "app"), link} {
+		x := Start(&Options{Dir: at})
+		if got := texts(done(x)); !slices.Equal(got, []string{"a.go"}) || x.Err() != nil {
+			t.Errorf("%s: %q, %v", at, got, x.Err())
+		}
+		x.Close()
+	}
+}
+
 func TestIndexLimits(t *testing.T) {
 	files := map[string]string{}
 	for i := range 50 {

@@ -21,7 +21,9 @@ package files
 import (
 	"cmp"
 	"context"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -173,17 +175,37 @@ func (x *Index) publish(items []pick.Item, running, cut bool, err error) {
 }
 
 func (x *Index) paths(ctx context.Context, visit func(rel string) bool) error {
-	folders, err := workdir.Open(x.dir)
+	dir, err := filepath.Abs(x.dir)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	folders, err := workdir.Open(repository(dir))
 	if err != nil {
 		return err
 	}
 	defer folders.Close()
-	return search.Paths(ctx, folders, func(rel string) bool {
-		if x.hide != nil && x.hide(path.Join(folders.Cwd(), rel)) {
+	return search.Paths(ctx, folders, dir, func(rel string) bool {
+		if x.hide != nil && x.hide(filepath.Join(dir, rel)) {
 			return true
 		}
 		return visit(rel)
 	})
+}
+
+// repository returns the folder of the git repository that contains dir, or dir. The .gitignore files
+// between the two apply too.
+func repository(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
 }
 
 // isHidden reports whether a file is not offered. Its folders are not hidden. A name that a terminal
