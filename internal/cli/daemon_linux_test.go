@@ -348,3 +348,32 @@ func TestSocketActivation(t *testing.T) {
 		t.Error("systemd's socket was removed: ", err)
 	}
 }
+
+// A daemon with --exit-idle ends by itself, but not while a client is connected.
+func TestDaemonExitsIdle(t *testing.T) {
+	home := shortDir(t)
+	logFile := filepath.Join(home, "log")
+	d := beginDaemon(t, home, "--exit-idle=300ms", "--log-file="+logFile)
+	conn, err := net.Dial("unix", d.info().Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan int, 1)
+	go func() { ended <- d.ended() }()
+	select {
+	case code := <-ended:
+		t.Errorf("it ended with %d although a client is connected", code)
+	case <-time.After(time.Second): // longer than the time without use
+	}
+	status := holdfast(t, home, "daemon", "status")
+	if out, err := status.CombinedOutput(); err != nil || !strings.Contains(string(out), "when nothing has used it for 300ms") {
+		t.Errorf("%v: %s", err, out)
+	}
+	_ = conn.Close()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d: %s", code, d.log.String())
+	}
+	if b, err := os.ReadFile(logFile); err != nil || !strings.Contains(string(b), "nothing has used the daemon") {
+		t.Errorf("%v: %s", err, b)
+	}
+}

@@ -28,7 +28,7 @@ func HomeEntries() map[string]HomeEntry {
 		},
 		"namespaces":    {Content: "the result of the kernel's namespace check, without text"},
 		"audit":         {Content: "ids, digests, signatures and the access log, without text"},
-		"run":           {Content: "the daemon's socket, lock and hashed tokens, without text"},
+		"run":           {Content: "the daemon's sockets, lock, log and hashed tokens, without session text"},
 		"settings.json": {Content: "your settings", Retained: "you write these rules yourself: edit the file"},
 		"trust.json":    {Content: "digests of trusted content, without text"},
 		"keys.json":     {Content: "API keys of model providers, without session text"},

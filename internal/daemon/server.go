@@ -25,6 +25,7 @@ type Server struct {
 	api     *service
 	sockets *sockets
 	http    *http.Server
+	conns   usage
 
 	ending sync.Once
 	ended  chan struct{} // closed when Shutdown has ended
@@ -58,7 +59,7 @@ func New(o *Options) (*Server, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
 		ConnContext:       s.o.Auth.ConnContext,
-		ConnState:         newConnLimit(openFiles()).state,
+		ConnState:         s.connState(newConnLimit(openFiles())),
 		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		Protocols:         &protocols,
 	}
@@ -76,6 +77,14 @@ func (s *Server) Serve(l net.Listener) error {
 		return err
 	}
 	return nil
+}
+
+// Unused returns for how long the server has had no connection; 0 while it has one.
+func (s *Server) Unused() time.Duration {
+	if s.sockets.count() > 0 { // the HTTP server does not count WebSockets
+		s.conns.touch()
+	}
+	return s.conns.unused()
 }
 
 // Drain makes /readyz fail from now on, and makes the WebSocket reject requests that start runs.

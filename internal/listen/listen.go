@@ -4,6 +4,8 @@
 //	HOME/run/ (0700)   daemon.lock   held while a daemon runs; says its pid
 //	                   daemon.sock   0600
 //	                   daemon.json   [Info], for people and for `holdfast daemon status`
+//	                   daemon.log    the log of a daemon that a command has started
+//	                   private-*     the sockets of servers inside other programs
 //	                   tokens.json   (package internal/daemon/auth)
 //
 // Only the lock shows whether a daemon is running. Files without a held lock are left over, and the
@@ -45,11 +47,20 @@ const maxSocketPath = 103
 // Dir returns the folder of the daemon of a home.
 func Dir(home string) string { return filepath.Join(home, "run") }
 
+// LogFile returns the log of a daemon that a command has started.
+func LogFile(home string) string { return filepath.Join(Dir(home), "daemon.log") }
+
+// SocketName is the name of a socket in its folder.
+const SocketName = "daemon.sock"
+
+// FitsSocket reports whether the path of a socket in a folder is short enough for the system.
+func FitsSocket(dir string) bool { return len(filepath.Join(dir, SocketName)) <= maxSocketPath }
+
 // SocketPath returns the path of the socket of a home. The path is HOME/run/daemon.sock. If that is too
 // long, it is a name in runtimeDir ($XDG_RUNTIME_DIR) that is derived from home.
 func SocketPath(home, runtimeDir string) (string, error) {
-	path := filepath.Join(Dir(home), "daemon.sock")
-	if len(path) <= maxSocketPath {
+	path := filepath.Join(Dir(home), SocketName)
+	if FitsSocket(Dir(home)) {
 		return path, nil
 	}
 	sum := sha256.Sum256([]byte(home))

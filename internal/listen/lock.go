@@ -121,7 +121,8 @@ type Info struct {
 	Started   time.Time `json:"started_at"`
 	Version   string    `json:"version"`
 	Socket    string    `json:"socket"`
-	Addresses []string  `json:"addresses"` // "http://127.0.0.1:7423"
+	Addresses []string  `json:"addresses"`           // "http://127.0.0.1:7423"
+	ExitIdle  string    `json:"exit_idle,omitempty"` // the daemon ends when nothing has used it for this time, such as "30m0s"
 }
 
 // WriteInfo writes the file that describes this daemon.

@@ -42,6 +42,7 @@ type listenFlags struct {
 	Drain       *time.Duration
 	StoreWait   *time.Duration
 	LogFormat   string
+	LogFile     string
 }
 
 func (c *listenFlags) Declare(b *command.Builder) {
@@ -54,6 +55,7 @@ func (c *listenFlags) Declare(b *command.Builder) {
 	b.Flag(&c.Drain, "drain", "", "TIME", "How long running turns may take to finish at shutdown. Default: $HOLDFAST_DAEMON_DRAIN, else 30s.")
 	b.Flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for an unreachable or full store before they are interrupted. Default: $HOLDFAST_STORE_WAIT, else 5m.")
 	b.Flag(&c.LogFormat, "log-format", "", "FORMAT", "Log format: text or json. Default: $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
+	b.Path(&c.LogFile, "log-file", "", "FILE", "Append the log to this file. At 1 MiB it is copied to FILE.1 and begins again. Default: standard error.")
 }
 
 // runCmd is `holdfast daemon run`, and `holdfast daemon`.
@@ -61,6 +63,7 @@ type runCmd struct {
 	listenFlags
 	Resume         bool
 	StopWorkspaces bool
+	ExitIdle       time.Duration
 	command.StoreFlags
 }
 
@@ -68,6 +71,7 @@ func (c *runCmd) Declare(b *command.Builder) {
 	b.Include(&c.listenFlags)
 	b.Flag(&c.Resume, "resume", "", "", "Resume runs that the previous daemon left unfinished.")
 	b.Flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the workspace containers when the daemon ends. Without this flag they keep running.")
+	b.Flag(&c.ExitIdle, "exit-idle", "", "TIME", "End when nothing has used the daemon for this time: no run works or waits for an answer, and no client is connected. Default: never.")
 	b.Include(&c.StoreFlags)
 }
 

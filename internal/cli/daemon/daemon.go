@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
+	if c.ExitIdle < 0 {
+		return outcome.Invalid("--exit-idle must not be negative", "use 0 not to end")
+	}
 	cert, err := c.complete(p, home)
 	if err != nil {
 		return err
@@ -33,13 +37,22 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	defer lock.Release()
 	p.Env = env.WithoutServiceVariables(p.Env)
-	log := c.logger(p)
+	to := p.Stderr
+	if c.LogFile != "" {
+		f, err := openLog(c.LogFile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		to = f
+	}
+	log := c.logger(p, to)
 	e := p.Environment()
 	e.Notify = func(n env.Notice) { log.Warn(n.String()) }
 	return process.Run(ctx, &process.Config{
 		Env: e, Home: home, Store: c.Store, Lock: lock, Log: log,
 		Listen: c.Listen, Certificate: cert, AllowedHosts: c.AllowHost, AllowedOrigins: c.AllowOrigin,
-		Drain: *c.Drain, StoreWait: *c.StoreWait, Resume: c.Resume, StopWorkspaces: c.StopWorkspaces,
+		Drain: *c.Drain, StoreWait: *c.StoreWait, Resume: c.Resume, StopWorkspaces: c.StopWorkspaces, ExitIdle: c.ExitIdle,
 	})
 }
 
@@ -117,11 +130,10 @@ func (c *listenFlags) completeDrain(p *command.Program, s *settings.Daemon) erro
 	return nil
 }
 
-// logger returns a logger that writes to standard error. By default it writes text to a terminal
-// and JSON to anything else.
-func (c *listenFlags) logger(p *command.Program) *slog.Logger {
-	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
-		return slog.New(slog.NewTextHandler(p.Stderr, nil))
+// logger returns a logger. By default it writes text to a terminal and JSON to anything else.
+func (c *listenFlags) logger(p *command.Program, to io.Writer) *slog.Logger {
+	if c.LogFormat == "text" || c.LogFormat == "" && c.LogFile == "" && p.Err.TTY {
+		return slog.New(slog.NewTextHandler(to, nil))
 	}
-	return slog.New(slog.NewJSONHandler(p.Stderr, nil))
+	return slog.New(slog.NewJSONHandler(to, nil))
 }

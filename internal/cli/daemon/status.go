@@ -90,6 +90,9 @@ func (d *statusDoc) print(p *command.Program) {
 		p.Out.Line("  problem  %s", term.Escape(term.OneLine(d.Problem)))
 		return
 	}
+	if d.ExitIdle != "" {
+		p.Out.Line("  ends     when nothing has used it for %s", term.Escape(d.ExitIdle))
+	}
 	p.Out.Line("  runs     %d", d.Runs)
 	p.Out.Line("  clients  %d", d.Clients)
 }

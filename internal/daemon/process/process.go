@@ -10,6 +10,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -48,6 +49,13 @@ type Config struct {
 	StoreWait      time.Duration // how long runs wait for an unavailable store; 0: they do not wait
 	Resume         bool          // resume interrupted runs at the start
 	StopWorkspaces bool          // the daemon stops the containers when it ends
+	ExitIdle       time.Duration // end when nothing has used the daemon for this time; 0: never
+
+	// Private is a folder for the only socket of a server that belongs to another program. Such a
+	// server has no lock, and it leaves signals and daily tasks to the program and to the daemon.
+	Private string
+	// Ready is called when the sockets are open, with the path of the unix socket. It may be nil.
+	Ready func(socket string)
 }
 
 // parts are the parts of a running daemon.
@@ -88,7 +96,9 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 	if patient, ok := session.As[*retry.Store](d.rt.Sessions().Store()); ok {
 		d.endStoreWaits = patient.GiveUp
 	}
-	d.reconcileContainers(ctx)
+	if c.Private == "" {
+		d.reconcileContainers(ctx)
+	}
 	d.runs, err = runs.New(&runs.Options{
 		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Make: d.rt.Make, Mask: d.rt.Mask, Tools: tools.KnownTools(), Resume: c.Resume, Clock: c.Env.Clock, Log: c.Log,
 	})
@@ -103,7 +113,9 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 	if len(interrupted) > 0 {
 		c.Log.Info("found interrupted runs", "runs", interrupted, "resume", c.Resume)
 	}
-	d.inBackground(ctx, (&cleaner{env: c.Env, sessions: d.rt.Sessions(), log: c.Log}).run)
+	if c.Private == "" {
+		d.inBackground(ctx, (&cleaner{env: c.Env, sessions: d.rt.Sessions(), log: c.Log}).run)
+	}
 	return d.frontend()
 }
 
@@ -128,7 +140,7 @@ func (d *parts) frontend() (err error) {
 	c := d.c
 	log := stores.NewAccessLog(c.Env)
 	d.auth, err = auth.New(&auth.Options{
-		Dir: listen.Dir(c.Home), Hosts: c.AllowedHosts, Origins: c.AllowedOrigins, Clock: c.Env.Clock, Refuse: daemon.Refuse, Failed: auth.LogRefused(c.Log),
+		Dir: cmp.Or(c.Private, listen.Dir(c.Home)), Hosts: c.AllowedHosts, Origins: c.AllowedOrigins, Clock: c.Env.Clock, Refuse: daemon.Refuse, Failed: auth.LogRefused(c.Log),
 		HasSandboxProxies: true, Record: log.Add,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -40,9 +41,14 @@ const ShutdownTimeout = 5 * time.Second
 func (d *parts) serve(ctx context.Context) error {
 	s := &serving{parts: d, failed: make(chan error, 16), manager: newManager(d.c.Log)}
 	s.reloadRequested = make(chan os.Signal, 1)
-	notifyReload(s.reloadRequested) // must precede the ready notification: an uncaught SIGHUP would end the process
+	if d.c.Private == "" {
+		notifyReload(s.reloadRequested) // must precede the ready notification: an uncaught SIGHUP would end the process
+	}
 	defer signal.Stop(s.reloadRequested)
 	s.info = listen.Info{PID: os.Getpid(), Started: d.c.Env.Now().UTC(), Version: version.Current().Version}
+	if d.c.ExitIdle > 0 {
+		s.info.ExitIdle = d.c.ExitIdle.String()
+	}
 	defer s.closeSockets()
 	if err := s.open(ctx); err != nil {
 		return err
@@ -59,8 +65,13 @@ func (d *parts) serve(ctx context.Context) error {
 			}
 		})
 	}
-	if err := d.c.Lock.WriteInfo(s.info); err != nil {
-		return errors.Join(err, s.end(ctx))
+	if d.c.Private == "" {
+		if err := d.c.Lock.WriteInfo(s.info); err != nil {
+			return errors.Join(err, s.end(ctx))
+		}
+	}
+	if d.c.Ready != nil {
+		d.c.Ready(s.info.Socket)
 	}
 	d.c.Log.Info("serving", "socket", s.info.Socket, "addresses", s.info.Addresses, "pid", s.info.PID, "version", s.info.Version)
 	s.manager.ready()
@@ -70,8 +81,13 @@ func (d *parts) serve(ctx context.Context) error {
 
 // wait returns when the daemon must end.
 func (s *serving) wait(ctx context.Context) error {
+	idle, stop := s.unused()
+	defer stop()
 	for {
 		select {
+		case <-idle:
+			s.c.Log.Info("ending", "why", "nothing has used the daemon", "for", s.c.ExitIdle.String())
+			return nil
 		case <-ctx.Done():
 			s.c.Log.Info("ending", "why", context.Cause(ctx).Error(), "drain", s.c.Drain.String())
 			return nil
@@ -121,6 +137,9 @@ func (s *serving) end(ctx context.Context) error {
 
 // open opens the sockets: those passed by systemd, the unix socket, and TCP.
 func (s *serving) open(ctx context.Context) error {
+	if s.c.Private != "" {
+		return s.openPrivate(ctx)
+	}
 	given, err := activation.Listeners()
 	if err != nil {
 		return fmt.Errorf("sockets passed by systemd: %w", err)
@@ -152,6 +171,17 @@ func (s *serving) open(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// openPrivate opens the only socket of a server that belongs to another program.
+func (s *serving) openPrivate(ctx context.Context) error {
+	s.info.Socket = filepath.Join(s.c.Private, listen.SocketName)
+	l, err := listen.Unix(ctx, s.info.Socket)
+	if err != nil {
+		return fmt.Errorf("unix socket: %w", err)
+	}
+	s.sockets = append(s.sockets, l)
 	return nil
 }
 
