@@ -75,6 +75,7 @@ type RunInfo struct {
 	Result       string         `json:"result,omitempty" jsonschema:"result of a completed run"`
 	Error        *RunError      `json:"error,omitempty" jsonschema:"error of a failed, cancelled or interrupted run"`
 	LastSeq      int64          `json:"lastSeq" jsonschema:"seq of its last record"`
+	SteeringID   string         `json:"steeringId,omitempty" jsonschema:"in the answer to steerRun: id of the text, for withdrawSteering"`
 }
 
 // WaitingInput is a pending request for input.

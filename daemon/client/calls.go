@@ -116,9 +116,16 @@ func (c *Client) StopRun(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "stopRun", id, nil)
 }
 
-// SteerRun adds a text to the next model call of a running run.
+// SteerRun adds a text to the next model call of a running run. SteeringID of the result is the
+// text's id for [Client.WithdrawSteering].
 func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, error) {
 	return c.run(ctx, "steerRun", id, routes.Steer{Text: text})
+}
+
+// WithdrawSteering takes back a text that SteerRun has added, unless a model request has it. The
+// daemon then answers with the status 409. The run may have ended.
+func (c *Client) WithdrawSteering(ctx context.Context, id, steering string) error {
+	return c.call(ctx, request{op: "withdrawSteering", path: []string{id, steering}}, nil)
 }
 
 // SetMode changes the permission mode of a running run.

@@ -20,15 +20,16 @@ import (
 
 func (a *service) runHandlers() map[string]func(*call) error {
 	return map[string]func(*call) error{
-		"listRuns":    a.listRuns,
-		"createRun":   a.createRun,
-		"getRun":      func(c *call) error { return a.writeRun(c, http.StatusOK, c.path("id")) },
-		"startRun":    a.runAction(a.start),
-		"continueRun": a.runAction(a.continueRun),
-		"stopRun":     a.runAction(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
-		"steerRun":    a.runAction(a.steer),
-		"giveInput":   a.runAction(a.input),
-		"setRunMode":  a.runAction(a.setMode),
+		"listRuns":         a.listRuns,
+		"createRun":        a.createRun,
+		"getRun":           func(c *call) error { return a.writeRun(c, http.StatusOK, c.path("id")) },
+		"startRun":         a.runAction(a.start),
+		"continueRun":      a.runAction(a.continueRun),
+		"stopRun":          a.runAction(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
+		"steerRun":         a.steer,
+		"withdrawSteering": a.withdrawSteering,
+		"giveInput":        a.runAction(a.input),
+		"setRunMode":       a.runAction(a.setMode),
 	}
 }
 
@@ -200,7 +201,11 @@ func (a *service) begin(c *call, id string, start func(ctx context.Context, id, 
 	return start(c.ctx(), id, q.Input, "", c.actor())
 }
 
-func (a *service) steer(c *call, id string) error {
+func (a *service) steer(c *call) error {
+	id := c.path("id")
+	if err := session.CheckID(id); err != nil {
+		return err
+	}
 	var q routes.Steer
 	if err := c.into(&q); err != nil {
 		return err
@@ -208,7 +213,27 @@ func (a *service) steer(c *call, id string) error {
 	if q.Text == "" {
 		return refuse(outcome.Usage, "text is required", "")
 	}
-	return a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
+	steering, err := a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
+	if err != nil {
+		return err
+	}
+	r, err := a.o.Runs.Get(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	r.SteeringID = steering
+	return c.jsonAs(c.route.Success(), r)
+}
+
+func (a *service) withdrawSteering(c *call) error {
+	id := c.path("id")
+	if err := session.CheckID(id); err != nil {
+		return err
+	}
+	if err := a.o.Runs.Withdraw(c.ctx(), id, c.path("steering"), c.actor()); err != nil {
+		return err
+	}
+	return c.noContent()
 }
 
 func (a *service) input(c *call, id string) error {

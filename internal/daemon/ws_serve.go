@@ -43,7 +43,8 @@ func (c *socket) serveRequest(req wire.Request) {
 	case *wire.UserInput:
 		c.fail(req, engine.Input(ctx, r.RunID, r.AgentName, r.InputRequestID, r.Text, c.actor()))
 	case *wire.SteerRun:
-		c.fail(req, engine.Steer(ctx, r.RunID, r.Text, r.RequestID, c.actor()))
+		_, err := engine.Steer(ctx, r.RunID, r.Text, r.RequestID, c.actor())
+		c.fail(req, err)
 	case *wire.PermissionDecision:
 		c.decide(ctx, r)
 	case *wire.UpdatePolicy:

@@ -83,6 +83,8 @@ func runText(r session.Record) string {
 		fmt.Fprintf(&b, "session of %s opened: %s", e.Agent, strings.Join(e.Notices, "; "))
 	case wire.RunSteered:
 		b.WriteString("steered")
+	case wire.RunSteeringWithdrawn:
+		b.WriteString("message withdrawn")
 	case wire.RunInputAsked:
 		fmt.Fprintf(&b, "%s asks for input", e.Agent)
 	case wire.RunInputGiven:

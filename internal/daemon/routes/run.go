@@ -75,7 +75,12 @@ func runRoutes() []Route {
 		start,
 		resume,
 		act("stop", "stopRun", "Cancels a run. The answer is sent after the cancellation is recorded.", nil),
-		act("steer", "steerRun", "Adds a text to the next model call of a running run.", Steer{}),
+		act("steer", "steerRun", "Adds a text to the next model call of a running run. The answer has the text's id in steeringId.", Steer{}),
+		{
+			Method: http.MethodDelete, Path: "/v1/runs/{id}/steering/{steering}", ID: "withdrawSteering", Tag: "runs",
+			Doc:   "Takes back a text that no model request has yet.",
+			Scope: api.ScopeRun, Status: http.StatusNoContent, Problems: changes,
+		},
 		act("input", "giveInput", "Answers a run's request for input.", AgentInput{}),
 		mode,
 	}

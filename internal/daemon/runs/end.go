@@ -61,7 +61,7 @@ func (r *Runs) waitEnded(ctx context.Context, id string) {
 		return
 	}
 	x.mu.Lock()
-	ends := x.state == endRecorded
+	ends := x.state == endRecorded || x.sealed
 	x.mu.Unlock()
 	if !ends {
 		return

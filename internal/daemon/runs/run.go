@@ -56,7 +56,8 @@ type run struct {
 	approvals map[string]*pendingApproval
 	inputs    map[string]*inputRequest
 	asking    []*inputRequest // being recorded
-	steering  []string
+	steering  []steering      // texts that no agent has yet; guarded by the steering lock
+	sealed    bool            // no agent will read another text; changed while mu and the steering lock are held
 	changes   []policy.Change // changes for the agents that have not worked yet
 }
 

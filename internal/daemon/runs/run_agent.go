@@ -33,8 +33,8 @@ type runAgent struct {
 	masker streamMasker  // used by the loop's goroutine
 	result *event.Result // result of the last turn; used by the loop's goroutine, then by the goroutine that ends the run
 
-	steering sync.Mutex
-	busy     bool // a turn is open, so the agent accepts steering
+	between bool // it waits between two turns of a step; guarded by the steering lock
+	calls   int  // tool calls of the open round without a result; used by the loop's goroutine
 
 	mu      sync.Mutex
 	changed map[int]bool // the policy versions that the run's log already contains
@@ -153,34 +153,39 @@ func (m *runAgent) open(ctx context.Context) error {
 	return err
 }
 
-// turn runs the agent until it has answered. The input is "" if there is no new input.
+// turn runs the agent until it has answered the input and all texts that wait for it. The input is
+// "" if there is no new input.
 func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, error) {
-	var parts []transcript.Part
-	if input != "" {
-		parts = append(parts, transcript.Text{Text: input})
-	}
 	var out strategy.Output
-	for {
-		res, err := m.run(ctx, parts)
-		if err != nil {
-			return out, err
+	texts, err := m.x.takeSteering(ctx, false)
+	for err == nil {
+		var res *event.Result
+		if res, err = m.run(ctx, input, texts); err != nil {
+			break
 		}
 		out.Text, out.Finish = res.Text, string(res.Reason)
 		out.Usage, out.Cost = out.Usage.Add(res.Usage), out.Cost+res.CostUSD
-		if err := m.turnError(ctx, res); err != nil {
-			return out, err
+		if err = m.turnError(ctx, res); err != nil {
+			break
 		}
-		if len(m.agent.Snapshot().Pending) == 0 {
-			return out, nil
+		queued := len(m.agent.Snapshot().Pending) > 0 // the agent was steered after its last answer
+		if texts, err = m.x.takeSteering(ctx, m.x.strategy.Flow.SingleStep() && !queued); err == nil && len(texts) == 0 && !queued {
+			break
 		}
-		parts = nil // the agent was steered after its last answer
+		input = ""
 	}
+	return out, err
 }
 
-// run runs the agent once and publishes its events.
-func (m *runAgent) run(ctx context.Context, parts []transcript.Part) (*event.Result, error) {
-	m.setBusy(true)
-	defer m.setBusy(false)
+// run runs the agent once and publishes its events. Texts that it did not take wait again.
+func (m *runAgent) run(ctx context.Context, input string, texts []steering) (*event.Result, error) {
+	m.calls = 0
+	defer m.setBetween(false)
+	defer func() { m.x.putBack(texts) }()
+	var parts []transcript.Part
+	if input = withSteering(input, texts); input != "" {
+		parts = append(parts, transcript.Text{Text: input})
+	}
 	for e, err := range m.agent.Run(ctx, parts...) {
 		if errors.Is(err, approval.ErrSuspend) {
 			return nil, errSuspended
@@ -188,9 +193,17 @@ func (m *runAgent) run(ctx context.Context, parts []transcript.Part) (*event.Res
 		if err != nil {
 			return nil, err
 		}
+		if _, ok := e.(event.ItemAppended); ok { // the input is recorded before other items
+			m.x.recordSteering(ctx, wire.RunEvent{Event: wire.RunSteeringDelivered}, texts)
+			texts = nil
+		}
 		m.onEvent(ctx, e)
 		if res, ok := e.(event.Result); ok {
 			m.result = &res
+			if res.Reason == event.ReasonHook && res.Err != nil { // a hook refused the input
+				m.x.recordSteering(ctx, wire.RunEvent{Event: wire.RunSteeringWithdrawn, Message: res.Err.Error()}, texts)
+				texts = nil
+			}
 			return &res, nil
 		}
 	}
@@ -199,12 +212,6 @@ func (m *runAgent) run(ctx context.Context, parts []transcript.Part) (*event.Res
 
 // isSole reports whether the agent is the run's only one and works in the run's own session.
 func (m *runAgent) isSole() bool { return m.session == m.x.id }
-
-func (m *runAgent) setBusy(on bool) {
-	m.steering.Lock()
-	defer m.steering.Unlock()
-	m.busy = on
-}
 
 // deferredError reports that a hook deferred a call.
 type deferredError struct{}
@@ -251,8 +258,19 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 		m.onSubagentEvent(e)
 		return
 	case event.ItemAppended:
-		if e.Item.Role() == transcript.RoleTool { // before the next model call, which includes it
-			m.x.submit(ctx, m)
+		switch e.Item.Role() {
+		case transcript.RoleAssistant:
+			m.calls = len(e.Item.UseIDs())
+		case transcript.RoleTool:
+			if m.calls--; m.calls <= 0 { // before the next model call, which includes the texts
+				m.handOver(ctx, false)
+			}
+		}
+	case event.TurnStarted:
+		m.setBetween(false)
+	case event.TurnFinished:
+		if e.Reason == event.ReasonCompleted { // the agent may wait for its background tasks now
+			m.handOver(ctx, true)
 		}
 	case event.PolicyChanged:
 		m.policyChanged(ctx, e)
@@ -316,12 +334,13 @@ func (m *runAgent) continueStep(ctx context.Context, s strategy.Step, before *st
 	case err != nil:
 		return strategy.Output{}, err
 	case !p.admitted:
-		return m.turn(ctx, m.x.withSteering(s.Input))
+		return m.turn(ctx, s.Input)
 	case p.done() && len(m.agent.Snapshot().Pending) == 0:
-		return strategy.Output{Text: p.text, Finish: string(event.ReasonCompleted), Cost: p.cost}, nil
-	}
-	if text := m.x.withSteering(""); text != "" {
-		return m.turn(ctx, text)
+		texts, err := m.x.takeSteering(ctx, m.x.strategy.Flow.SingleStep())
+		if len(texts) == 0 || err != nil {
+			return strategy.Output{Text: p.text, Finish: string(event.ReasonCompleted), Cost: p.cost}, err
+		}
+		m.x.putBack(texts)
 	}
 	out, err := m.turn(ctx, "")
 	if errors.Is(err, agent.ErrNoInput) { // the model's answer was cut off

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
@@ -12,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // runHistory is the part of a run's recorded state that is needed to continue the run.
@@ -26,7 +29,7 @@ type runHistory struct {
 	inputs   map[string]*inputRecord
 	relayed  map[string]int64  // key: a session; value: the last record that the log refers to
 	names    map[string]string // key: a session; value: the name of its agent
-	steering []string          // texts that no step has taken yet
+	steering []steering        // texts that no agent has yet
 	changes  []policy.Change   // the policy changes for agents that have not worked yet
 }
 
@@ -63,6 +66,11 @@ func (r *Runs) readHistory(ctx context.Context, id string) (*runHistory, error) 
 			}
 			p.mode = cmp.Or(c.Mode, p.mode)
 		}
+		if rec.Kind == session.KindItem && rec.Payload != nil && len(p.steering) > 0 {
+			if err := p.readItem(rec.Payload); err != nil {
+				return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+			}
+		}
 		if rec.Kind != record.KindRunEvent || rec.Payload == nil {
 			continue
 		}
@@ -76,7 +84,8 @@ func (r *Runs) readHistory(ctx context.Context, id string) (*runHistory, error) 
 }
 
 func (p *runHistory) reset() {
-	p.steps, p.inputs, p.steering = map[string]*stepRecord{}, map[string]*inputRecord{}, nil
+	p.steps, p.inputs = map[string]*stepRecord{}, map[string]*inputRecord{}
+	p.dropSteering("")
 }
 
 func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
@@ -94,11 +103,14 @@ func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
 			p.begun = rec.Time
 		}
 		p.segment, p.started, p.changes = e.Segment, &e, e.Changes
+		if len(e.Steering) > 0 { // the input of the resume
+			p.steering = append(p.steering, steering{e.Steering[0], e.Text})
+		}
 	case wire.RunPolicy:
 		p.changes = append(p.changes, e.Changes...)
 	case wire.RunStepStarted:
 		p.steps[e.Step] = &stepRecord{began: e, seq: rec.Seq}
-		p.steering = nil
+		p.dropSteering("")
 	case wire.RunStepCompleted, wire.RunStepFailed:
 		if s := p.steps[e.Step]; s != nil && e.Event == wire.RunStepCompleted {
 			s.ended = &e
@@ -113,8 +125,33 @@ func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
 		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
 		p.names[e.Session] = e.Agent
 	case wire.RunSteered:
-		p.steering = append(p.steering, e.Text)
+		p.steering = append(p.steering, steering{strings.Join(e.Steering, ""), e.Text})
+	case wire.RunSteeringDelivered, wire.RunSteeringWithdrawn:
+		p.dropSteering(e.Steering...)
 	}
+}
+
+// dropSteering removes the texts with these ids. The id "" stands for texts of earlier versions,
+// which recorded neither ids nor what happened to a text.
+func (p *runHistory) dropSteering(ids ...string) {
+	p.steering = slices.DeleteFunc(p.steering, func(s steering) bool { return slices.Contains(ids, s.id) })
+}
+
+// readItem removes the texts that an item contains. The daemon may have been killed before it
+// recorded that they were delivered.
+func (p *runHistory) readItem(payload json.RawMessage) error {
+	it, err := record.ReadItem(payload)
+	if err != nil || it.Item.Role() != transcript.RoleUser {
+		return err
+	}
+	text := it.Item.Text()
+	for n := len(p.steering); n > 0; n-- {
+		if strings.HasSuffix(text, steeringText(p.steering[:n])) {
+			p.steering = p.steering[n:]
+			break
+		}
+	}
+	return nil
 }
 
 // input finds the request for input of a step.

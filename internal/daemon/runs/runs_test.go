@@ -70,7 +70,8 @@ func TestErrors(t *testing.T) {
 	w.wantCode(w.runs.Start(ctx, "nobody", "", "", ann), wire.CodeStartFailed)
 	w.wantCode(w.runs.Continue(ctx, "nobody", "x", "", ann), wire.CodeContinueFailed)
 	w.wantCode(w.runs.Stop(ctx, "nobody", "", ann), wire.CodeRunNotFound)
-	w.wantCode(w.runs.Steer(ctx, "nobody", "x", "", ann), wire.CodeRunNotSteerable)
+	w.wantCode(w.steer("nobody", "x"), wire.CodeRunNotSteerable)
+	w.wantCode(w.runs.Withdraw(ctx, "nobody", "x", ann), wire.CodeRunNotFound)
 	w.wantCode(w.runs.Input(ctx, "nobody", "a", "", "x", ann), wire.CodeNoPendingInput)
 	_, err := w.runs.Change(ctx, "nobody", policy.Change{Mode: policy.ModePlan}, ann)
 	w.wantCode(err, wire.CodeRunNotFound)
@@ -394,26 +395,6 @@ func TestFirstInput(t *testing.T) {
 		if strings.Contains(string(r.Payload), wire.RunInputAsked) {
 			t.Error("it asked")
 		}
-	}
-}
-
-func TestSteer(t *testing.T) {
-	w := begin(t, map[string]string{"writer": `
-steps:
-  - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
-  - expect: {user: user_steering}
-    text: heeded
-`})
-	id, v := w.prepareAndStart(single(), "go")
-	q := v.approval()
-	w.ok(w.runs.Steer(t.Context(), id, "be quick", "r5", ann))
-	if e := v.event(wire.RunSteered); e.Text != "be quick" || e.RequestID != "r5" {
-		t.Errorf("%+v", e)
-	}
-	_, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), "")
-	w.ok(err)
-	if e := v.event(wire.RunCompleted); !strings.Contains(e.Text, "heeded") {
-		t.Errorf("%+v", e)
 	}
 }
 

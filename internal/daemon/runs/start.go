@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
@@ -58,7 +59,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	switch p := x.past; {
 	case p == nil:
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " was never started", Tip: "start_run"}
-	case input == "" && (p.status == api.StatusCompleted || p.status == ""):
+	case input == "" && len(p.steering) == 0 && (p.status == api.StatusCompleted || p.status == ""):
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " is completed; send an input to continue it"}
 	}
 	return x.start(ctx, input, requestID, by)
@@ -77,6 +78,11 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 		}
 	}()
 	defer x.r.recoverPanic(x.id, &err)
+	unlock, err := x.r.locks.lock(ctx, steeringLockName(x.id))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	input, _ = x.mask.Text(input)
 	if err := x.refresh(ctx); err != nil {
 		return err
@@ -127,10 +133,11 @@ func (x *run) completeStart(e *wire.RunEvent) (from []api.RunStatus) {
 	if p := x.past; p != nil {
 		from = []api.RunStatus{p.status}
 		x.segment = p.segment + 1
+		x.steering = slices.Clone(p.steering)
 		if p.status == api.StatusInterrupted && p.segment > 0 {
-			x.steering = append([]string{}, p.steering...)
 			if e.Input != "" {
-				x.steering = append(x.steering, e.Input)
+				s := steering{x.r.o.Sessions.NewID(), e.Input}
+				x.steering, e.Steering, e.Text = append(x.steering, s), []string{s.id}, s.text
 			}
 			x.segment, x.resumed, e.Resumed, e.Input = p.segment, p, true, p.started.Input
 		}

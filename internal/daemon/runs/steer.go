@@ -4,90 +4,218 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Steer gives a running run a text for its agent. The text is recorded when Steer returns. The
-// working agent gets it with its next model call. If no agent works, the next agent gets it with
-// its input. The error is RUN_NOT_STEERABLE if the run is not running.
-func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
+// steering is a recorded text from a user that no agent has yet. It can be withdrawn.
+//
+//	Steer ─► steered ─┬─► an agent builds a request, or a step begins ─► steering_delivered
+//	                  ├─► Withdraw ───────────────────────────────────► steering_withdrawn
+//	                  └─► the segment ends ─► the next segment has it
+type steering struct{ id, text string }
+
+// steeringLockName returns the name of the lock that is held while texts of a run are recorded,
+// delivered or withdrawn, and while the run is started. The lock guards run.steering and
+// runAgent.between.
+func steeringLockName(id string) string { return "steer " + id }
+
+// Steer gives a running run a text for its agent, and returns the text's id. The text is recorded
+// when Steer returns. The working agent gets it with its next model call. If no agent works, the
+// next agent gets it with its input. If the run ends before, the next segment gets it. The error is
+// RUN_NOT_STEERABLE if the run is not running.
+func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) (string, error) {
 	cannot := wireError(wire.RunNotSteerable(id))
 	x := r.lookup(id)
 	if x == nil || !x.running() {
-		return cannot
+		return "", cannot
+	}
+	unlock, err := r.locks.lockForRequest(ctx, steeringLockName(id))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if x.sealed {
+		return "", cannot
 	}
 	text, _ = x.mask.Text(text)
-	e := wire.RunEvent{Event: wire.RunSteered, Segment: x.segment, Text: text, By: by.Name, Via: by.Via, RequestID: requestID}
+	s := steering{r.o.Sessions.NewID(), text}
+	e := wire.RunEvent{
+		Event: wire.RunSteered, Segment: x.segment, Steering: []string{s.id}, Text: text, By: by.Name, Via: by.Via, RequestID: requestID,
+	}
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 		if errors.Is(err, runlog.ErrChanged) {
-			return cannot
+			return "", cannot
 		}
-		return err
+		return "", err
 	}
-	x.mu.Lock()
-	x.steering = append(x.steering, text)
-	members := make([]*runAgent, 0, len(x.agents))
-	for _, m := range x.agents {
-		members = append(members, m)
+	x.steering = append(x.steering, s)
+	for _, m := range x.existingAgents() {
+		if m.between {
+			x.submit(ctx, m)
+		}
 	}
-	x.mu.Unlock()
-	for _, m := range members {
-		x.submit(ctx, m)
-	}
-	return nil
+	return s.id, nil
 }
 
-// submit gives the texts that are waiting to a working agent. Texts that the agent cannot take now
-// keep waiting.
-func (x *run) submit(ctx context.Context, m *runAgent) {
-	m.steering.Lock() // a turn that ends waits for this lock and then sees the submitted texts
-	defer m.steering.Unlock()
-	if !m.busy {
+// Withdraw takes back a text that no agent has yet. It also works when the run has ended. The error
+// is CONFLICT if an agent has the text, if it was withdrawn, or if there is no such text.
+func (r *Runs) Withdraw(ctx context.Context, id, steeringID string, by Actor) error {
+	r.waitEnded(ctx, id)
+	unlock, err := r.locks.lockForRequest(ctx, steeringLockName(id))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	has := func(s steering) bool { return s.id == steeringID }
+	taken := &Error{Code: wire.CodeConflict, Message: "the message cannot be withdrawn: the model has it, or it was already withdrawn"}
+	e := wire.RunEvent{Event: wire.RunSteeringWithdrawn, Steering: []string{steeringID}, By: by.Name, Via: by.Via}
+	if x := r.lookup(id); x != nil && x.running() {
+		if !slices.ContainsFunc(x.steering, has) {
+			return taken
+		}
+		e.Segment = x.segment
+		if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
+			return err
+		}
+		x.steering = slices.DeleteFunc(x.steering, has)
+		return nil
+	}
+	m, err := r.o.Sessions.Get(ctx, id)
+	if errors.Is(err, session.ErrNotFound) {
+		return notFound(id)
+	} else if err != nil {
+		return err
+	}
+	if held, err := r.o.Sessions.Lease(ctx, id); err != nil {
+		return err
+	} else if held != nil && api.RunStatus(m.Run) == api.StatusRunning {
+		return &Error{Code: wire.CodeConflict, Message: "another process runs this run", Tip: "ask the daemon that runs it"}
+	}
+	p, err := r.readHistory(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(p.steering, has) {
+		return taken
+	}
+	e.Segment = p.segment
+	_, err = r.append(ctx, id, e, p.status)
+	return err
+}
+
+// takeSteering takes the waiting texts. If there are none and last is true, later texts are
+// rejected, because nobody would read them.
+func (x *run) takeSteering(ctx context.Context, last bool) ([]steering, error) {
+	unlock, err := x.r.locks.lock(ctx, steeringLockName(x.id))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	texts := x.steering
+	x.steering = nil
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sealed = last && len(texts) == 0
+	return texts, nil
+}
+
+// handOver passes the waiting texts to a working agent. An agent reads them before its next model
+// call, so handOver is called when the calls of a tool round have ended, and between two turns.
+func (m *runAgent) handOver(ctx context.Context, between bool) {
+	unlock, err := m.x.r.locks.lock(ctx, steeringLockName(m.x.id))
+	if err != nil { // the run was stopped, so the texts keep waiting
 		return
 	}
-	texts := x.takeSteering()
+	defer unlock()
+	if m.between = between; ctx.Err() == nil {
+		m.x.submit(ctx, m)
+	}
+}
+
+func (m *runAgent) setBetween(between bool) {
+	unlock, err := m.x.r.locks.lock(context.Background(), steeringLockName(m.x.id))
+	if err != nil {
+		return
+	}
+	defer unlock()
+	m.between = between
+}
+
+// submit passes the waiting texts to an agent. Texts that it cannot take now keep waiting. The
+// caller holds the steering lock.
+func (x *run) submit(ctx context.Context, m *runAgent) {
+	if len(x.steering) == 0 {
+		return
+	}
+	err := m.agent.Submit(context.WithoutCancel(ctx), transcript.Text{Text: steeringText(x.steering)})
+	blocked, isBlocked := errors.AsType[*event.Error](err)
+	switch {
+	case err == nil:
+		x.recordSteering(ctx, wire.RunEvent{Event: wire.RunSteeringDelivered}, x.steering)
+	case isBlocked:
+		x.recordSteering(ctx, wire.RunEvent{Event: wire.RunSteeringWithdrawn, Message: blocked.Error()}, x.steering)
+	case errors.Is(err, agent.ErrApprovalPending), errors.Is(err, agent.ErrClosed), errors.Is(err, session.ErrUnsupported):
+		return
+	default:
+		x.r.o.Log.Warn("cannot pass steering to the agent", slog.String("run", x.id), slog.Any("error", err))
+		return
+	}
+	x.steering = nil
+}
+
+// putBack makes texts wait again that an agent did not take.
+func (x *run) putBack(texts []steering) {
 	if len(texts) == 0 {
 		return
 	}
-	err := m.agent.Submit(context.WithoutCancel(ctx), transcript.Text{Text: steeringText(texts)})
-	if err == nil {
+	unlock, err := x.r.locks.lock(context.Background(), steeringLockName(x.id))
+	if err != nil {
 		return
 	}
-	x.mu.Lock()
+	defer unlock()
 	x.steering = append(texts, x.steering...)
-	x.mu.Unlock()
-	if !errors.Is(err, agent.ErrApprovalPending) && !errors.Is(err, agent.ErrClosed) {
-		x.r.o.Log.Warn("cannot pass steering to the agent", slog.String("run", x.id), slog.Any("error", err))
+}
+
+// recordSteering records what happened to texts. If that fails, the next segment may get the texts
+// again, which is better than to lose them.
+func (x *run) recordSteering(ctx context.Context, e wire.RunEvent, texts []steering) {
+	if e.Segment = x.segment; len(texts) == 0 {
+		return
+	}
+	for _, s := range texts {
+		e.Steering = append(e.Steering, s.id)
+	}
+	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
+		x.r.o.Log.Warn("cannot record what happened to a steering text", slog.String("run", x.id), slog.Any("error", err))
 	}
 }
 
-func (x *run) takeSteering() []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	texts := x.steering
-	x.steering = nil
-	return texts
-}
-
-// withSteering returns an agent's input with the waiting texts at its end.
-func (x *run) withSteering(input string) string {
-	if texts := x.takeSteering(); len(texts) > 0 {
-		if input != "" {
-			input += "\n\n"
-		}
-		input += steeringText(texts)
+// withSteering returns an agent's input with texts at its end.
+func withSteering(input string, texts []steering) string {
+	if len(texts) == 0 {
+		return input
 	}
-	return input
+	if input != "" {
+		input += "\n\n"
+	}
+	return input + steeringText(texts)
 }
 
 // steeringText returns the steering as a message for the model, in the wording of the Open Agent
 // SDK.
-func steeringText(texts []string) string {
-	return "<user_steering>\n" + strings.Join(texts, "\n\n") + "\n</user_steering>"
+func steeringText(texts []steering) string {
+	list := make([]string, len(texts))
+	for i, s := range texts {
+		list[i] = s.text
+	}
+	return "<user_steering>\n" + strings.Join(list, "\n\n") + "\n</user_steering>"
 }

@@ -6,6 +6,12 @@ import "encoding/json"
 // leaves. The zero Flow does nothing and returns its input.
 type Flow struct{ root *node }
 
+// SingleStep reports whether the flow is only one step.
+func (f Flow) SingleStep() bool {
+	r := f.root
+	return r != nil && r.kind == sequence && len(r.steps) == 1 && r.steps[0].kind == step
+}
+
 // kind is the kind of a node.
 type kind string
 

@@ -24,12 +24,16 @@ const (
 	RunRelayed       = "relayed" // records of an agent with a separate session
 	RunInputAsked    = "input_asked"
 	RunInputGiven    = "input_given"
-	RunSteered       = "steered"
-	RunPolicy        = "policy_updated" // the chains after a change
-	RunCompleted     = "completed"
-	RunFailed        = "failed"
-	RunCancelled     = "cancelled"
-	RunInterrupted   = "interrupted"
+	// A text from a user for a working agent. It waits until a steering_delivered or
+	// steering_withdrawn event names its id, also when the run ends: the next segment gets it then.
+	RunSteered           = "steered"
+	RunSteeringDelivered = "steering_delivered" // an agent has the texts: its session has an item with all of them
+	RunSteeringWithdrawn = "steering_withdrawn" // no agent gets the text: somebody took it back, or a hook refused it (Message)
+	RunPolicy            = "policy_updated"     // the chains after a change
+	RunCompleted         = "completed"
+	RunFailed            = "failed"
+	RunCancelled         = "cancelled"
+	RunInterrupted       = "interrupted"
 )
 
 // RunEvent is the payload of a run.event record ([record.KindRunEvent]).
@@ -57,6 +61,11 @@ type RunEvent struct {
 	Input    string `json:"input,omitempty"`    // set in started and step_started events
 	InputID  string `json:"input_id,omitempty"` // set in input_asked and input_given events
 	Text     string `json:"text,omitempty"`     // a prompt, the answer to an input request, steering, or a result
+
+	// The ids of the texts of a steering event: one in steered and steering_withdrawn events. A
+	// started event with an id resumes an interrupted segment; its Text waits like that of a steered
+	// event.
+	Steering []string `json:"steering,omitempty"`
 
 	Notices []string `json:"notices,omitempty"` // in opened events: what was found and repaired
 
