@@ -113,7 +113,7 @@ func (r *Runs) Withdraw(ctx context.Context, id, steeringID string, by Actor) er
 }
 
 // takeSteering takes the waiting texts. If there are none and last is true, later texts are
-// rejected, because nobody would read them.
+// rejected, because no agent would read them.
 func (x *run) takeSteering(ctx context.Context, last bool) ([]steering, error) {
 	unlock, err := x.r.locks.lock(ctx, steeringLockName(x.id))
 	if err != nil {

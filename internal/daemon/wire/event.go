@@ -28,7 +28,7 @@ const (
 	// steering_withdrawn event names its id, also when the run ends: the next segment gets it then.
 	RunSteered           = "steered"
 	RunSteeringDelivered = "steering_delivered" // an agent has the texts: its session has an item with all of them
-	RunSteeringWithdrawn = "steering_withdrawn" // no agent gets the text: somebody took it back, or a hook refused it (Message)
+	RunSteeringWithdrawn = "steering_withdrawn" // no agent gets the text: a client withdrew it, or a hook refused it (Message)
 	RunPolicy            = "policy_updated"     // the chains after a change
 	RunCompleted         = "completed"
 	RunFailed            = "failed"
