@@ -256,6 +256,9 @@ func decode(f frame) (*Event, error) {
 		if err = json.Unmarshal(f.data, e.Record); err == nil {
 			e.Seq = e.Record.Seq
 		}
+		if string(e.Record.Payload) == "null" { // it was erased
+			e.Record.Payload = nil
+		}
 	case "delta":
 		var d struct {
 			Seq   int64           `json:"seq"`

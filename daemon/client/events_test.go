@@ -100,6 +100,17 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// An erased record has no payload and no events.
+func TestErasedRecord(t *testing.T) {
+	c, _ := serveStreams(t, "id: 1\nevent: record\ndata: {\"seq\":1,\"id\":\"a\",\"kind\":\"item\",\"payload\":null}\n\n")
+	for e, err := range c.Events(t.Context(), "s", 0) {
+		if err != nil || e.Err != nil || e.Record.Payload != nil || len(e.Events) > 0 {
+			t.Errorf("got %+v, %v", e, err)
+		}
+		break
+	}
+}
+
 // However often and wherever a connection breaks, each record is yielded once.
 func TestEventsBrokenAnywhere(t *testing.T) {
 	const records = 40

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ import (
 // maxAgents is the maximum number of agents in the state. The oldest ones that have ended are
 // dropped first.
 const maxAgents = 200
+
+// maxKnown is how many agents are remembered. A teammate that works again in a later run keeps its
+// name and its prompt.
+const maxKnown = 1000
 
 // maxDoing is the size of the texts of an agent, in bytes.
 const maxDoing = 200
@@ -49,16 +54,23 @@ func (c *Conversation) subRecord(r source, list []event.Event) {
 
 // agent returns the agent of a record.
 func (c *Conversation) agent(r source) *Agent {
-	if a := c.agents[r.Session]; a != nil {
+	a := c.agents[r.Session]
+	if a == nil {
+		if len(c.agents) >= maxKnown {
+			maps.DeleteFunc(c.agents, func(_ string, a *Agent) bool { return !a.listed })
+		}
+		a = &Agent{Session: r.Session, Name: r.Agent, Started: r.Time}
+		c.agents[r.Session] = a
+	}
+	if a.listed {
 		return a
 	}
 	if len(c.state.Agents) >= maxAgents {
 		i := max(0, slices.IndexFunc(c.state.Agents, func(a *Agent) bool { return a.Ended }))
-		delete(c.agents, c.state.Agents[i].Session)
+		c.state.Agents[i].listed = false
 		c.state.Agents = slices.Delete(c.state.Agents, i, i+1)
 	}
-	a := &Agent{Session: r.Session, Name: r.Agent, Started: r.Time}
-	c.agents[r.Session] = a
+	a.listed = true
 	c.state.Agents = append(c.state.Agents, a)
 	return a
 }

@@ -8,13 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -122,7 +121,7 @@ func (c *Conversation) caughtUp(status api.RunStatus) {
 	case status.Ended():
 		c.state.Working, c.state.Doing = false, ""
 	default:
-		c.run.daemon, c.state.Working = true, true
+		c.run.daemon, c.run.closed, c.state.Working = true, false, true
 		if c.state.Since.IsZero() {
 			c.state.Since = c.o.Now()
 		}
@@ -139,7 +138,7 @@ type source struct {
 func (c *Conversation) record(e *client.Event) {
 	r := source{Record: e.Record}
 	if e.Err != nil {
-		c.note(r, true, "record %d cannot be read: %v", r.Seq, e.Err)
+		c.note(r, true, "%v", e.Err)
 	}
 	switch {
 	case r.Session == "":
@@ -179,7 +178,7 @@ func (c *Conversation) own(r source) {
 		read(r, c.rewritten)
 	case record.KindRedacted:
 		read(r, func(r source, p record.Redacted) {
-			text := fmt.Sprintf("the content of %d records was erased", len(p.Seqs))
+			text := fmt.Sprintf("the content of %s was erased", term.Count(len(p.Seqs), "record"))
 			if p.Reason != "" {
 				text += ": " + p.Reason
 			}
@@ -238,108 +237,4 @@ func (c *Conversation) apply(r source, e event.Event) {
 			c.apply(r, sub)
 		}
 	}
-}
-
-func (c *Conversation) opened(r source, o session.Opened) {
-	c.state.Session, c.state.Title = o.SessionID, cmp.Or(o.Title, c.state.Title)
-	c.setModel(cmp.Or(o.Model, c.state.Model))
-	if o.Base == nil {
-		return
-	}
-	// The parent's queue, calls, requests, policy and costs stay with the parent.
-	s := &c.state
-	s.Working, s.Doing, s.Mode, s.Calls, s.Questions, s.Queue, s.Agents = false, "", "", nil, nil, nil, nil
-	s.Usage.CostUSD, s.Usage.BudgetUSD, s.Usage.Input, s.Usage.Output = 0, 0, 0, 0
-	c.run = run{}
-	clear(c.waiting)
-	clear(c.saved)
-	clear(c.agents)
-	c.note(r, false, "forked from %s", o.Base.Parent)
-}
-
-func (c *Conversation) metaChanged(_ source, p session.MetaPatch) {
-	if p.Title != nil {
-		c.state.Title = *p.Title
-	}
-	if p.Model != nil {
-		c.setModel(*p.Model)
-	}
-}
-
-func (c *Conversation) setModel(name string) {
-	if name == c.state.Model {
-		return
-	}
-	c.state.Model, c.state.Usage.Window = name, 0
-	if c.o.Window != nil && name != "" {
-		c.state.Usage.Window = c.o.Window(name)
-	}
-}
-
-func (c *Conversation) modelCalled(_ source, p record.ModelCalled) {
-	c.used(p.Usage, p.Cost)
-}
-
-// used adds the usage of a model call of the run.
-func (c *Conversation) used(u transcript.Usage, usd float64) {
-	c.state.Usage.Input += u.Input + u.CacheRead + u.CacheWrite
-	c.state.Usage.Output += u.Output
-	c.state.Usage.CostUSD += usd
-	c.run.turn.Usage = c.run.turn.Usage.Add(u)
-	c.run.turn.CostUSD += usd
-}
-
-// block reports a finished block.
-func (c *Conversation) block(r source, b Block) {
-	b.Seq = r.Seq
-	if b.Agent == "" {
-		b.Agent = r.agent
-	}
-	c.out = append(c.out, Update{Block: &b, Kind: b.Kind, Agent: b.Agent})
-}
-
-// note reports a notice.
-func (c *Conversation) note(r source, warning bool, format string, args ...any) {
-	c.block(r, Block{Kind: Note, Warning: warning, Text: fmt.Sprintf(format, args...)})
-}
-
-// maxTold is how many notices are remembered.
-const maxTold = 500
-
-// noteOnce reports a notice that each start of the run repeats.
-func (c *Conversation) noteOnce(r source, text string) {
-	if c.first(text) {
-		c.note(r, false, "%s", text)
-	}
-}
-
-// first reports whether a text was not reported yet.
-func (c *Conversation) first(text string) bool {
-	if c.told[text] {
-		return false
-	}
-	if len(c.told) >= maxTold {
-		clear(c.told)
-	}
-	c.told[text] = true
-	return true
-}
-
-// Ask adds an open approval request. The program that follows a log from its middle adds the
-// requests from before, after [client.Event].CaughtUp. A request that is known or answered is
-// ignored.
-func (c *Conversation) Ask(q approval.Request) {
-	if c.answers[q.ID] {
-		return
-	}
-	for i := range c.state.Questions {
-		if c.state.Questions[i].ID == q.ID {
-			return
-		}
-	}
-	if _, known := c.waiting[q.Use]; !known && q.Asker == "" && len(q.Requests) > 0 {
-		c.waiting[q.Use] = transcript.ToolUse{ID: q.Use, Name: q.Tool, Input: q.Requests[0].Input}
-	}
-	c.state.Doing = ""
-	c.state.Questions = append(c.state.Questions, Question{Request: q, Asked: c.o.Now()})
 }

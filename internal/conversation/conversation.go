@@ -95,6 +95,7 @@ type Agent struct {
 	Took               time.Duration // when it has ended
 	Ended              bool
 	Failed             bool
+	listed             bool // in the state
 }
 
 // Task is an entry of the model's task list.

@@ -22,12 +22,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// frame is one line of a log in testdata: an event of the daemon's stream. The event "lost" breaks
-// the connection.
+// frame is one event of the daemon's stream. A line of a *.jsonl file in testdata is a recorded one.
+// The *.log files are short forms, see parseShort.
 type frame struct {
 	Event string          `json:"event"`
 	Data  json.RawMessage `json:"data"`
 	seq   int64
+	more  bool // the next record has the same seq
 }
 
 func readFrames(t testing.TB, file string) (list []frame) {
@@ -41,6 +42,10 @@ func readFrames(t testing.TB, file string) (list []frame) {
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
 		if strings.TrimSpace(in.Text()) == "" || strings.HasPrefix(in.Text(), "#") {
+			continue
+		}
+		if strings.HasSuffix(file, ".log") {
+			list = append(list, parseShort(t, in.Text(), list))
 			continue
 		}
 		list = append(list, parseFrame(t, in.Bytes()))
@@ -57,10 +62,61 @@ func parseFrame(t testing.TB, line []byte) frame {
 	if err := json.Unmarshal(line, &fr); err != nil {
 		t.Fatalf("%v: %.100s", err, line)
 	}
-	var at struct{ Seq int64 }
+	var at struct {
+		Seq  int64
+		More bool
+	}
 	_ = json.Unmarshal(fr.Data, &at)
-	fr.seq = at.Seq
+	fr.seq, fr.more = at.Seq, at.More
 	return fr
+}
+
+// parseShort reads a line of a *.log file. The lines are:
+//
+//	SEQ KIND PAYLOAD
+//	SEQ KIND @SESSION/AGENT PAYLOAD   a relayed record; it can have the seq of the one before it
+//	+AGENT EVENT                      a delta
+//	gap
+//	up STATUS                         caught up
+func parseShort(t testing.TB, line string, before []frame) frame {
+	t.Helper()
+	seq := int64(0)
+	if n := len(before); n > 0 {
+		seq = before[n-1].seq
+	}
+	first, rest, _ := strings.Cut(line, " ")
+	data := map[string]any{"seq": seq}
+	var event string
+	switch agent, isDelta := strings.CutPrefix(first, "+"); {
+	case isDelta:
+		event, data["agent"], data["event"] = "delta", agent, json.RawMessage(rest)
+	case first == "gap":
+		event = "gap"
+	case first == "up":
+		event, data["status"] = "caught_up", rest
+	default:
+		event = "record"
+		var err error
+		if seq, err = strconv.ParseInt(first, 10, 64); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		kind, payload, _ := strings.Cut(rest, " ")
+		if place, ok := strings.CutPrefix(payload, "@"); ok {
+			place, payload, _ = strings.Cut(place, " ")
+			data["session"], data["agent"], _ = strings.Cut(place, "/")
+			data["session_seq"] = seq
+		}
+		data["seq"], data["id"], data["kind"], data["payload"] = seq, fmt.Sprint("r", len(before)), kind, json.RawMessage(payload)
+		data["time"] = start.Add(time.Duration(seq) * time.Second)
+		if n := len(before); n > 0 && before[n-1].seq == seq && before[n-1].Event == "record" {
+			before[n-1].more = true
+		}
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	return frame{Event: event, Data: raw, seq: seq}
 }
 
 // read returns the events that a client gets that reads these frames after a seq. The daemon sends
@@ -74,9 +130,7 @@ func read(t testing.TB, list []frame, after int64) (events []*client.Event) {
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		send := func(f frame) {
-			var more struct{ More bool }
-			_ = json.Unmarshal(f.Data, &more)
-			if f.Event == "record" && !more.More {
+			if f.Event == "record" && !f.more {
 				fmt.Fprintf(w, "id: %d\n", f.seq)
 			}
 			fmt.Fprintf(w, "event: %s\ndata: %s\n\n", f.Event, f.Data)
@@ -125,12 +179,8 @@ func options() *conversation.Options {
 // TestGolden compares the blocks and the states of recorded logs with their golden files: read from
 // the beginning, while they grew, and from the middle.
 func TestGolden(t *testing.T) {
-	logs, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil || len(logs) == 0 {
-		t.Fatal(logs, err)
-	}
-	for _, file := range logs {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+	for _, file := range logs(t) {
+		name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 		t.Run(name, func(t *testing.T) {
 			list := readFrames(t, file)
 			var b strings.Builder
@@ -141,6 +191,18 @@ func TestGolden(t *testing.T) {
 			compare(t, "testdata/"+name+".golden", b.String())
 		})
 	}
+}
+
+// logs lists the logs in testdata.
+func logs(t testing.TB) []string {
+	t.Helper()
+	recorded, err := filepath.Glob("testdata/*.jsonl")
+	short, err2 := filepath.Glob("testdata/*.log")
+	if list := append(recorded, short...); err == nil && err2 == nil && len(list) > 0 {
+		return list
+	}
+	t.Fatal(err, err2)
+	return nil
 }
 
 func compare(t *testing.T, file, got string) {
@@ -231,19 +293,16 @@ func callText(c *conversation.Call) string {
 	if c.Denied != "" {
 		parts = append(parts, fmt.Sprintf("denied %q", c.Denied))
 	}
-	for name, on := range map[string]bool{"error": c.IsError} {
-		if on {
-			parts = append(parts, name)
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"error", c.IsError}, {"unknown", c.Unknown}, {"background", c.Background}, {"running", c.Running}} {
+		if f.on {
+			parts = append(parts, f.name)
 		}
 	}
-	if c.Unknown {
-		parts = append(parts, "unknown")
-	}
-	if c.Background {
-		parts = append(parts, "background")
-	}
-	if c.Running {
-		parts = append(parts, "running")
+	for _, n := range c.Notes {
+		parts = append(parts, fmt.Sprintf("note %q", n))
 	}
 	if c.ExitCode != nil {
 		parts = append(parts, fmt.Sprint("exit ", *c.ExitCode))

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/runtext"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -110,6 +111,7 @@ const (
 
 // userItem reports the messages in an item of the user: an input, queued messages, or both.
 func (c *Conversation) userItem(r source, it transcript.Encoded) {
+	c.works(r)
 	input := userText(it)
 	var steering string
 	if body, ok := strings.CutSuffix(input, steeringEnd); ok {
@@ -166,21 +168,24 @@ func (c *Conversation) rewritten(r source, w session.Rewrite) {
 	if w.By != "" {
 		by = " by " + w.By
 	}
+	last := lastItem(&w)
+	if len(w.Items) > 0 && c.seqOf(last) == 0 {
+		c.remember(itemAt{last, r.Seq})
+	}
 	switch {
 	case w.Reason == "return" || w.TruncateAfter != "":
 		c.note(r, false, "the conversation was rewound%s%s", by, notes)
 		u := &c.out[len(c.out)-1]
-		u.Rewound, u.After = true, c.seqOf(lastItem(&w))
-		u.Block.Item = lastItem(&w)
+		u.Rewound, u.After, u.Block.Item = true, c.seqOf(last), last
 		c.state.Usage.Context = 0 // not known before the next answer
 		clear(c.waiting)
 	case w.Reason == "compaction":
-		c.note(r, false, "the conversation was compacted: the model now sees %d items%s", w.Messages, notes)
+		c.note(r, false, "the conversation was compacted: the model now sees %s%s", term.Count(w.Messages, "item"), notes)
 	case w.Reason == "redaction": // its record follows
 	case w.Reason == "repair":
 		c.note(r, true, "the transcript was repaired%s", notes)
 	default:
-		c.note(r, false, "the transcript was rewritten by %s: it now has %d items%s", cmp.Or(w.By, w.Reason), w.Messages, notes)
+		c.note(r, false, "the transcript was rewritten by %s: it now has %s%s", cmp.Or(w.By, w.Reason), term.Count(w.Messages, "item"), notes)
 	}
 }
 

@@ -88,9 +88,7 @@ func (c *Conversation) started(r source, e *runEvent) {
 	s.Mode = cmp.Or(s.Mode, policy.Mode(cmp.Or(e.Spec.Permissions.Mode, e.Strategy.Mode)), policy.ModeDefault)
 	s.Usage.BudgetUSD = max(0, e.Spec.Limits.MaxBudgetUSD)
 	s.Agents = slices.DeleteFunc(s.Agents, func(a *Agent) bool {
-		if a.Ended {
-			delete(c.agents, a.Session)
-		}
+		a.listed = !a.Ended
 		return a.Ended
 	})
 	c.work(r)

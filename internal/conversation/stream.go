@@ -46,6 +46,7 @@ func (c *Conversation) delta(agent string, e event.Event) {
 		c.dropStream(agent)
 		c.note(r, true, "%s", runtext.Switched(e))
 		c.setModel(e.To)
+		c.state.Doing = c.waits()
 	case event.CompactionStarted:
 		c.state.Doing = "compacting"
 	case event.TranscriptRewritten:
