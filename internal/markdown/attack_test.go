@@ -130,3 +130,14 @@ func TestReferences(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveKeepsText shows that nothing disappears behind a sign that only looks like the start of a link.
+func TestLiveKeepsText(t *testing.T) {
+	for _, text := range []string{"[a][2] end", "[a] end", "[a][1] end", "[a](b) end", "[a](b end", "[a] (b end", "[a][] end", "![a][2] end", "x[0][2] end", "[^1] end", "[[a][2] end", "a <b end", "`a` [b end"} {
+		s := New(nil)
+		s.Write("[1]: http://x\n\n" + text)
+		if got := s.Live(80); len(got) == 0 || !strings.HasSuffix(got[len(got)-1], "end") {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -43,7 +43,10 @@ func (p *inlineParser) closeLink(s string) bool {
 		ok = ok && (n > 0 || !index) // text[1] keeps its brackets
 	}
 	if !ok && p.live {
-		if s == "]" && !index || strings.HasPrefix(s, "](") && !strings.Contains(s, ")") || len(p.refs) > 0 && strings.LastIndexByte(s, '[') == 1 {
+		reference := s == "]" || len(p.refs) > 0 && strings.HasPrefix(s, "][") && !strings.Contains(s[1:], "]")
+		_, title, _ := strings.Cut(s, " ")
+		address := strings.HasPrefix(s, "](") && !strings.Contains(s, ")") && (title == "" || strings.IndexByte(`"'`, title[0]) >= 0)
+		if reference && !index || address {
 			n, ok = len(s)-1, true // the rest is coming
 		}
 	}
