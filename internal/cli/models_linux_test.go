@@ -96,6 +96,7 @@ func TestLogin(t *testing.T) {
 	d.wants("", 0, `{"name":"corp","api":"openai","base_url":"`+s.URL+`/v1","key":"login","default":"corp/big"}`, "models", "--json")
 	d.wants("", 0, "hello from /v1/chat/completions", "run", "hi")
 	d.wants("", 0, "corp/small\n", "__complete", "run", "-m", "corp/")
+	d.wants("", 0, "corp/big\t200k tokens of context\n", "__complete", "run", "-m", "corp/")
 	d.wants("", 0, "corp/\n", "__complete", "run", "-m", "")
 	d.wants("", 0, "removed the key of corp", "logout", "corp")
 	d.wants("", 9, "no key of corp is stored", "logout", "corp")
