@@ -55,6 +55,14 @@ func words(query string) (out []word) {
 	return out
 }
 
+// text returns the text of an entry in which the word is searched.
+func (w *word) text(e *entry) string {
+	if w.exact {
+		return e.exact
+	}
+	return e.folded
+}
+
 // The points of a matched character.
 const (
 	startsBase = 14 // it starts the last part of a path, or the text
@@ -73,7 +81,6 @@ type hit struct {
 // matcher finds the best match of a word. It keeps its memory.
 type matcher struct {
 	hits []hit
-	ends []int // of each character, the end of the last place where it can be
 	best int32 // index of the last hit of the best match
 }
 
@@ -83,19 +90,12 @@ func (m *matcher) match(e *entry, w *word) (score int, ok bool) {
 	if w.mask&^e.mask != 0 {
 		return 0, false
 	}
-	text := e.folded
-	if w.exact {
-		text = e.exact
-	}
-	if !m.limits(text, w.chars) {
-		return 0, false
-	}
+	text := w.text(e)
 	m.hits = m.hits[:0]
 	before, from := 0, 0 // the first hit of the character before; where the next one can be
 	for j, char := range w.chars {
 		start, next, best := len(m.hits), before, -1
-		part := text[:m.ends[j]]
-		for i := find(part, char, from); i >= 0; i = find(part, char, i+1) {
+		for i := find(text, char, from); i >= 0; i = find(text, char, i+1) {
 			h := hit{at: int32(i), end: int32(i + len(char)), score: e.points(i), from: -1}
 			if j > 0 {
 				for ; next < start && m.hits[next].end <= h.at; next++ {
@@ -112,6 +112,9 @@ func (m *matcher) match(e *entry, w *word) (score int, ok bool) {
 			}
 			m.hits = append(m.hits, h)
 		}
+		if len(m.hits) == start {
+			return 0, false
+		}
 		before, from = start, int(m.hits[start].end)
 	}
 	m.best = int32(before)
@@ -123,27 +126,37 @@ func (m *matcher) match(e *entry, w *word) (score int, ok bool) {
 	return int(m.hits[m.best].score), true
 }
 
-// limits finds how late each character can be, and reports whether the text matches.
-func (m *matcher) limits(text string, chars []string) bool {
-	if cap(m.ends) < len(chars) {
-		m.ends = make([]int, len(chars))
+// estimate returns the score of the match whose characters are as late in the text as possible, and
+// whether there is a match. It takes a third of the time, and is often the best match, because the
+// last part of a path counts most.
+func (m *matcher) estimate(e *entry, w *word) (score int, ok bool) {
+	if len(w.chars) == 1 || w.mask&^e.mask != 0 {
+		return m.match(e, w)
 	}
-	m.ends = m.ends[:len(chars)]
-	end := len(text)
-	for j := len(chars) - 1; j >= 0; j-- {
-		char := chars[j]
+	text := w.text(e)
+	at, last, total := len(text), len(w.chars)-1, int32(0)
+	for j := last; j >= 0; j-- {
+		char, next := w.chars[j], at
 		if len(char) == 1 {
-			for end--; end >= 0 && text[end] != char[0]; end-- {
+			c := char[0]
+			for at--; at >= 0 && text[at] != c; at-- {
 			}
 		} else {
-			end = strings.LastIndex(text[:end], char)
+			at = strings.LastIndex(text[:at], char)
 		}
-		if end < 0 {
-			return false
+		if at < 0 {
+			return 0, false
 		}
-		m.ends[j] = end + len(char)
+		total += e.points(at)
+		switch gap := int32(next - at - len(char)); {
+		case j == last:
+		case gap == 0:
+			total += follows
+		default:
+			total -= gap
+		}
 	}
-	return true
+	return int(total), true
 }
 
 // places returns the hits of the best match, the last one first.

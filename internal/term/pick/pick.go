@@ -24,6 +24,7 @@
 package pick
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -167,9 +168,13 @@ const (
 	maxLength = 1 << 6
 )
 
+// exactFirst is how many matches, the best by the estimate, are ordered by their best match. The user
+// narrows a longer list.
+const exactFirst = 1000
+
 // filter finds the items that match the words, in all items or in those that matched before. The
-// order is by score, then by length, then by place in the list. Counting takes less time than
-// comparing: each key searches all items.
+// order is by score, then by length, then by place in the list. Each key searches all items, so the
+// scores are estimates at first, and counting orders them, which takes less time than comparing.
 func (p *Picker) filter(within []int32) {
 	if within == nil {
 		within = make([]int32, len(p.items))
@@ -194,51 +199,53 @@ func (p *Picker) filter(within []int32) {
 		p.shown[starts[ranks[k]]] = i
 		starts[ranks[k]]++
 	}
+	best := p.shown[:min(exactFirst, len(p.shown))]
+	exact := make(map[int32]int32, len(best))
+	for _, i := range best {
+		exact[i], _ = rank(&p.entries[i], p.words, p.matcher.match)
+	}
+	slices.SortFunc(best, func(a, b int32) int { return cmp.Or(int(exact[a]-exact[b]), int(a-b)) })
 }
 
 // part is how many items one processor searches at least.
 const part = 4000
 
-// matches returns the items that match, in their order, and their ranks, the best of which is 0.
-// Several processors search a long list.
+// matches returns the items that match, in their order, and their estimated ranks. Several processors
+// search a long list.
 func (p *Picker) matches(within []int32) (found, ranks []int32) {
 	found, ranks = make([]int32, len(within)), make([]int32, len(within))
 	size := max(part, (len(within)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	counts := make([]int, (len(within)+size-1)/size)
 	var searches sync.WaitGroup
-	var counts []*int
-	for start := 0; start < len(within); start += size {
-		end, n := min(start+size, len(within)), new(int)
-		counts = append(counts, n)
-		search := func() {
+	for k := range counts {
+		start, end := k*size, min((k+1)*size, len(within))
+		searches.Go(func() {
 			var m matcher
+			n := start
 			for _, i := range within[start:end] {
-				if rank, ok := m.rank(&p.entries[i], p.words); ok {
-					found[start+*n], ranks[start+*n] = i, rank
-					*n++
+				if r, ok := rank(&p.entries[i], p.words, m.estimate); ok {
+					found[n], ranks[n] = i, r
+					n++
 				}
 			}
-		}
-		if len(within) > size {
-			searches.Go(search)
-		} else {
-			search()
-		}
+			counts[k] = n - start
+		})
 	}
 	searches.Wait()
 	all := 0
 	for k, n := range counts {
-		copy(ranks[all:], ranks[k*size:k*size+*n])
-		all += copy(found[all:], found[k*size:k*size+*n])
+		copy(ranks[all:], ranks[k*size:k*size+n])
+		all += copy(found[all:], found[k*size:k*size+n])
 	}
 	return found[:all], ranks[:all]
 }
 
-// rank returns the place of an item in the order of matches, and whether it matches. Items can have
-// the same rank.
-func (m *matcher) rank(e *entry, words []word) (int32, bool) {
+// rank returns the place of an item in the order of matches, 0 for the best, and whether it matches.
+// Items can have the same rank.
+func rank(e *entry, words []word, match func(*entry, *word) (int, bool)) (int32, bool) {
 	score := 0
 	for i := range words {
-		s, ok := m.match(e, &words[i])
+		s, ok := match(e, &words[i])
 		if !ok {
 			return 0, false
 		}
