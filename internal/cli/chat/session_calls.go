@@ -1,0 +1,102 @@
+package chat
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+// List lists the sessions of the store, newest first.
+func (s *Session) List(ctx context.Context, q client.ListOptions) (page *api.Page[api.Session], err error) {
+	err = s.call(ctx, func(c *client.Client) error {
+		page, err = c.Sessions(ctx, q)
+		return err
+	})
+	return page, err
+}
+
+// Rename changes the title.
+func (s *Session) Rename(ctx context.Context, title string) error {
+	return s.call(ctx, func(c *client.Client) error {
+		_, err := c.PatchSession(ctx, s.ID(), api.SessionPatch{Title: &title})
+		return err
+	})
+}
+
+// Fork forks the session. The conversation stays in this session; [Session.Join] enters the fork.
+func (s *Session) Fork(ctx context.Context, f api.Fork) (made *api.Session, err error) {
+	err = s.call(ctx, func(c *client.Client) error {
+		made, err = c.ForkSession(ctx, s.ID(), f)
+		return err
+	})
+	return made, err
+}
+
+// Rewind returns the plan of a rewind. With the digest of the plan, it applies the plan.
+func (s *Session) Rewind(ctx context.Context, r api.Rewind) (plan *api.RewindResult, err error) {
+	err = s.call(ctx, func(c *client.Client) error {
+		plan, err = c.RewindSession(ctx, s.ID(), r)
+		return err
+	})
+	return plan, err
+}
+
+// Export exports the session, as `holdfast sessions export` does. The caller closes the result.
+func (s *Session) Export(ctx context.Context, format string) (out io.ReadCloser, err error) {
+	err = s.call(ctx, func(c *client.Client) error {
+		out, err = c.Export(ctx, s.ID(), format)
+		return err
+	})
+	return out, err
+}
+
+// Undecided returns the MCP servers of the run that the user has neither approved nor rejected. They
+// are not started before the user has approved them.
+func (s *Session) Undecided() ([]settings.MCPServer, error) {
+	list, err := s.servers()
+	return slices.DeleteFunc(list, func(srv settings.MCPServer) bool {
+		return srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged
+	}), err
+}
+
+// Decide stores the approval or rejection of a server.
+func (s *Session) Decide(srv *settings.MCPServer, approved bool) error {
+	return question.DecideServer(s.p, s.rules, srv, approved)
+}
+
+// AskServers asks at the terminal about the servers of the run, as `holdfast run` does before its
+// first turn. It reads the keyboard, so call it before the conversation does.
+func (s *Session) AskServers(ctx context.Context) error {
+	a := question.NewAsker(s.p)
+	if a == nil || s.in != nil {
+		return nil
+	}
+	defer a.Close()
+	list, err := s.servers()
+	if err != nil {
+		return err
+	}
+	return question.ApproveServers(ctx, s.p, a, s.rules, list)
+}
+
+// servers returns the servers of the settings and of the sub-agents. In a workspace there are none.
+func (s *Session) servers() ([]settings.MCPServer, error) {
+	if s.in != nil {
+		return nil, nil
+	}
+	rules, err := s.flags.LoadSettings(s.p, s.cwd)
+	if err != nil {
+		return nil, err
+	}
+	set, err := tools.Definitions(s.p.Environment(), rules, s.flags.Agents)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(rules.MCPServers, set.Servers), nil
+}

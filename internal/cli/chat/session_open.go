@@ -1,0 +1,236 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Open connects to the daemon or starts it, and finds the session of the conversation. The caller
+// closes the session.
+func Open(ctx context.Context, p *command.Program, start *Start) (_ *Session, err error) {
+	s := &Session{p: p, flags: start.Run, options: dial.Options{Store: start.Run.Store, NoDaemon: start.Run.NoDaemon}}
+	if s.in, err = s.flags.OpenWorkspace(ctx, p); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && s.in != nil {
+			s.in.Close()
+		}
+	}()
+	if err := s.prepare(ctx, start); err != nil {
+		return nil, err
+	}
+	if s.conn, err = dial.Open(ctx, p, s.options); err != nil {
+		return nil, err
+	}
+	s.about.Daemon = s.conn.Daemon
+	if n := s.conn.Notice; n.Text != "" {
+		s.about.Notices = append([]env.Notice{n}, s.about.Notices...)
+	}
+	if err := s.choose(ctx, start); err != nil {
+		_ = s.conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare checks the flags and makes the spec of the first run.
+func (s *Session) prepare(ctx context.Context, start *Start) (err error) {
+	if s.in != nil {
+		s.cwd = s.in.Project
+	} else if s.cwd, err = s.p.Folder(s.flags.CWD); err != nil {
+		return err
+	}
+	if err := s.flags.ResolveEnv(ctx, s.p); err != nil {
+		return err
+	}
+	if s.rules, err = s.flags.LoadSettings(s.p, s.cwd); err != nil {
+		return err
+	}
+	if s.flags.NoSandbox {
+		if err := tools.CheckNoSandbox(s.p.Environment(), s.rules); err != nil {
+			return err
+		}
+	}
+	if s.spec, err = s.flags.Spec(s.p, s.cwd, nil); err != nil {
+		return err
+	}
+	s.spec.Permissions.Unattended = cmp.Or(s.flags.OnAsk, string(settings.UnattendedWait)) // a question waits, also when no terminal shows it
+	s.about = About{Cwd: s.cwd, Mode: cmp.Or(s.rules.Mode.Value, policy.ModeDefault), Model: s.spec.Model}
+	if s.in != nil || start.Attach {
+		return nil
+	}
+	m, err := models.Open(ctx, s.p.Environment(), models.Choice{Model: s.flags.Model, Fallback: s.flags.FallbackModel, BaseURL: s.flags.BaseURL, NoKey: true}, s.rules)
+	if err != nil {
+		return err
+	}
+	s.about.Model = m.Primary.Info().String()
+	return s.notices()
+}
+
+// notices collects the notices about settings that are ignored, as `holdfast run` prints them.
+func (s *Session) notices() error {
+	r, err := s.flags.ComposeOptions(s.p, s.cwd)
+	if err != nil {
+		return err
+	}
+	list, _, done, err := tools.DryRunNotices(&tools.Options{Env: r.Env, Settings: s.rules, Spec: r.Spec, Cwd: s.cwd})
+	if err != nil {
+		return err
+	}
+	done()
+	s.about.Notices = append(append(s.about.Notices, compose.SettingsNotices(s.rules)...), list...)
+	return nil
+}
+
+// choose finds the session that the flags name. A new session gets its id with the first message.
+func (s *Session) choose(ctx context.Context, start *Start) error {
+	if start.Attach && s.flags.Resume == "" {
+		id, err := s.newestBusy(ctx)
+		if err != nil {
+			return err
+		}
+		return s.Join(ctx, id)
+	}
+	meta, err := s.chosen(ctx)
+	if err != nil {
+		return err
+	}
+	if start.Attach {
+		return s.Join(ctx, meta.ID)
+	}
+	title := s.flags.Name
+	if mask, err := s.rules.Masker(); err == nil {
+		title, _ = mask.Text(title)
+	}
+	s.spec.Session = runspec.Session{Takeover: s.flags.Takeover, ForkAt: s.flags.At}
+	switch {
+	case meta == nil:
+		s.spec.Session.ID, s.spec.Session.Title = s.flags.SessionID, title
+		return nil
+	case s.flags.ForkSession:
+		made, err := s.Client().ForkSession(ctx, meta.ID, api.Fork{At: s.flags.At, WithGrants: s.flags.WithGrants, Title: title})
+		if err != nil {
+			return err
+		}
+		s.spec.Session.ForkAt = ""
+		meta = &made.Meta
+	case title != "":
+		if _, err := s.Client().PatchSession(ctx, meta.ID, api.SessionPatch{Title: &title}); err != nil {
+			return err
+		}
+	}
+	return s.describe(ctx, meta.ID)
+}
+
+// chosen returns the session that the flags name, or nil for a new one.
+func (s *Session) chosen(ctx context.Context) (*session.Meta, error) {
+	if !s.flags.Resumes() {
+		return nil, nil //nolint:nilnil // a new session
+	}
+	sessions, closeStore, err := s.p.OpenStore(ctx, s.flags.Store)
+	if err != nil {
+		return nil, err
+	}
+	defer closeStore()
+	return s.flags.ResumedSession(ctx, sessions, s.cwd, s.in)
+}
+
+// newestBusy returns the newest session of the project that works or waits for the user.
+func (s *Session) newestBusy(ctx context.Context) (string, error) {
+	in, _, err := project.ID(s.cwd)
+	if err != nil {
+		return "", err
+	}
+	q := client.ListOptions{Project: in, Limit: 100}
+	page, err := s.Client().Sessions(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	for i := range page.Items {
+		m := &page.Items[i]
+		if m.Status == api.StatusRunning || m.Status == api.StatusWaiting || m.OpenApprovals > 0 {
+			return m.ID, nil
+		}
+	}
+	return "", &outcome.Failure{Message: "no session of this project works or waits for you", Advice: "holdfast ps, or open the newest session: holdfast -c", Result: outcome.NotFound}
+}
+
+// Join makes another session the session of the conversation. Its next run has the spec of its last
+// one.
+func (s *Session) Join(ctx context.Context, id string) error {
+	if err := s.describe(ctx, id); err != nil {
+		return err
+	}
+	spec, err := s.recordedSpec(ctx, s.ID())
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spec = spec
+	s.spec.Permissions.Unattended = cmp.Or(spec.Permissions.Unattended, string(settings.UnattendedWait))
+	s.about.Model = cmp.Or(spec.Model, s.about.Model)
+	return nil
+}
+
+// describe makes a session the session of the conversation, and reads its title, head and mode.
+func (s *Session) describe(ctx context.Context, id string) error {
+	c := s.Client()
+	m, err := c.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	there, err := c.Policy(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = m.ID
+	s.about.Title, s.about.Head, s.about.Status = cmp.Or(m.Title, m.FirstPrompt), m.Head, m.Status
+	s.about.Cwd = cmp.Or(m.CWD, s.about.Cwd)
+	if there.Mode != "" && s.spec.Permissions.Mode == "" {
+		s.about.Mode = there.Mode
+	}
+	return nil
+}
+
+// recordedRuns is how many records of runs are searched for the last start of a session.
+const recordedRuns = 200
+
+// recordedSpec returns the spec of the last run of a session, or an empty one.
+func (s *Session) recordedSpec(ctx context.Context, id string) (runspec.Spec, error) {
+	page, err := s.Client().Records(ctx, id, -recordedRuns, recordedRuns, string(record.KindRunEvent))
+	if err != nil {
+		return runspec.Spec{}, err
+	}
+	var spec runspec.Spec
+	for i := range page.Items {
+		var e struct {
+			Spec *runspec.Spec `json:"spec"`
+		}
+		if json.Unmarshal(page.Items[i].Payload, &e) == nil && e.Spec != nil {
+			spec = e.Spec.ForResume("")
+		}
+	}
+	spec.Permissions.Mode = "" // the session has its newest mode
+	return spec, nil
+}
