@@ -32,6 +32,9 @@ func (c *Cmd) Declare(b *command.Builder) {
 	b.HideExcept("model", "continue", "resume", "print", "permission-mode", "plain", "fullscreen")
 }
 
+// runFlags name the flags for the files of the package that do the work.
+type runFlags = flags.RunFlags
+
 // ScreenFlags say how a conversation uses the terminal.
 type ScreenFlags struct {
 	Plain      bool

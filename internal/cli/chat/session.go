@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -34,7 +33,7 @@ import (
 // are in the log, so nothing is lost and nothing happens without the user.
 type Session struct {
 	p       *command.Program
-	flags   *flags.RunFlags
+	flags   *runFlags
 	options dial.Options
 	cwd     string
 	in      *compose.Workspace // nil without a workspace
