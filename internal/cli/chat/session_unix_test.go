@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,8 +159,12 @@ func TestSession(t *testing.T) {
 	if err := s.SetMode(ctx, policy.ModePlan); err != nil {
 		t.Fatal(err)
 	}
+	d.p.Env = append(d.p.Env, "LATER=1") // as a key that the daemon does not have
 	d.send(s, "more")
 	d.answer(s, "the second")
+	if spec, err := s.recordedSpec(ctx, s.ID()); err != nil || !slices.Contains(spec.Environment.Variables, "LATER") {
+		t.Errorf("the run continued without the environment of this process: %q, %v", spec.Environment.Variables, err)
+	}
 	if info, err := s.Client().Run(ctx, s.ID()); err != nil || info.Mode != string(policy.ModePlan) {
 		t.Errorf("%+v: %v", info, err)
 	}

@@ -184,6 +184,7 @@ func getsid(pid int) (int, error) {
 
 // BenchmarkOpen measures the time until a client is ready.
 func BenchmarkOpen(b *testing.B) {
+	executable := testprogram.Path(b)
 	for name, o := range map[string]Options{"daemon": {}, "here": {NoDaemon: true}} {
 		b.Run(name, func(b *testing.B) {
 			dir, err := os.MkdirTemp("/tmp", "hf")
@@ -193,20 +194,20 @@ func BenchmarkOpen(b *testing.B) {
 			defer func() { _ = os.RemoveAll(dir) }()
 			home := filepath.Join(dir, "home")
 			p := &command.Program{Env: []string{"HOLDFAST_HOME=" + home, "HOME=" + dir, "PATH=" + os.Getenv("PATH")}}
-			p.Executable = func() (string, error) { return testprogram.Path(b), nil }
+			p.Executable = func() (string, error) { return executable, nil }
 			p.SetDefaults()
-			begun := time.Now()
+			begun, first := time.Now(), time.Duration(0)
 			for b.Loop() {
 				c, err := Open(b.Context(), p, o)
 				if err != nil {
 					b.Fatal(err)
 				}
-				if !begun.IsZero() {
-					b.ReportMetric(float64(time.Since(begun).Microseconds())/1000, "first-ms")
-					begun = time.Time{}
+				if first == 0 {
+					first = time.Since(begun)
 				}
 				_ = c.Close()
 			}
+			b.ReportMetric(float64(first.Microseconds())/1000, "first-ms") // with the start of the daemon, or a new store
 			if info, running, _ := listen.State(home); running {
 				_ = syscall.Kill(info.PID, syscall.SIGTERM)
 			}
