@@ -226,11 +226,12 @@ var layers = map[string]int{
 	"internal/daemon/process": 12,
 
 	// what several command groups share
-	"internal/cli/chat/files": 12, // files that a prompt can mention
-	"internal/cli/dial":       13, // it can serve the daemon in the process
-	"internal/cli/flags":      12,
-	"internal/cli/question":   12,
-	"internal/cli/view":       13,
+	"internal/cli/chat/files":  12, // files that a prompt can mention
+	"internal/cli/chat/render": 12, // the conversation as lines of a terminal
+	"internal/cli/dial":        13, // it can serve the daemon in the process
+	"internal/cli/flags":       12,
+	"internal/cli/question":    12,
+	"internal/cli/view":        13,
 
 	// the command groups
 	"internal/cli/approvals":      14,
