@@ -36,7 +36,12 @@ func Clip(s string, n int) string {
 	if n < 1 {
 		return ""
 	}
-	return term.Clip(s, n)
+	for room := n; room > 0; room-- { // the library that cuts measures a few characters differently
+		if l := term.Clip(s, room); Width(l) <= n {
+			return l
+		}
+	}
+	return ""
 }
 
 // Pad adds spaces up to n columns.

@@ -200,8 +200,9 @@ func (r *Renderer) input(c *conversation.Call, width int) (lines []string) {
 			value = b.String()
 		}
 		head := "    " + paint.Clip(paint.Line(name), width/3) + ": "
-		if text := term.EscapeStrict(value); paint.Width(head)+paint.Width(text) <= width && !strings.Contains(text, "\n") {
-			lines = append(lines, r.paint(paint.Dim, head)+text)
+		text := term.EscapeStrict(value)
+		if one := paint.FoldText(text, width-paint.Width(head)); len(one) == 1 {
+			lines = append(lines, r.paint(paint.Dim, head)+one[0])
 		} else {
 			lines = append(lines, r.paint(paint.Dim, strings.TrimRight(head, " ")))
 			for _, l := range paint.FoldText(text, width-6) {

@@ -34,11 +34,8 @@ type Renderer struct {
 
 // Markdown returns the options for the answers of the model, which are printed while they arrive.
 func (r *Renderer) Markdown() *markdown.Options {
-	o := &markdown.Options{Style: r.Style, Light: r.Light, Hyperlinks: r.Hyperlinks}
-	if r.Plain {
-		o.Style, o.Hyperlinks = markdown.Plain, false
-	}
-	return o
+	p := r.palette()
+	return &markdown.Options{Style: p.Style, Light: p.Light, Hyperlinks: r.Hyperlinks && p.Style != markdown.Plain}
 }
 
 // Stream returns the stream for an answer that arrives.

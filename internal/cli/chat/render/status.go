@@ -108,8 +108,8 @@ func modelField(model string) *field {
 const barCells = 8
 
 func (r *Renderer) contextField(used, window int) *field {
-	switch {
-	case window <= 0 && used <= 0:
+	switch used = max(used, 0); {
+	case window <= 0 && used == 0:
 		return &field{[]string{""}, paint.Dim}
 	case window <= 0:
 		return &field{[]string{tokens(int64(used)), ""}, paint.Dim}
