@@ -10,6 +10,7 @@
 package diff
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ type row struct {
 }
 
 // Lines returns the lines of a unified diff; its headers and hunk headers can be missing. Two columns need a width of
-// about 120.
+// about 120; a diff that only adds or only removes lines has one.
 func Lines(o *Options, text string, width int, sideBySide bool) []string {
 	rows := parse(text, o.Limit)
 	pair(rows)
@@ -43,12 +44,16 @@ func Lines(o *Options, text string, width int, sideBySide bool) []string {
 			p.digits = max(p.digits, len(strconv.Itoa(n)), 2)
 		}
 	}
-	if sideBySide {
+	if sideBySide && hasSign(rows, '-') && hasSign(rows, '+') {
 		p.sides(rows)
 	} else {
 		p.unified(rows)
 	}
 	return p.lines
+}
+
+func hasSign(rows []row, sign byte) bool {
+	return slices.ContainsFunc(rows, func(r row) bool { return r.sign == sign })
 }
 
 // Count returns how many lines a diff adds and removes.

@@ -69,9 +69,12 @@ func (r *Renderer) user(b *conversation.Block, width int, full bool) []string {
 	}
 	bar := r.paint(paint.Accent, "▌") + " "
 	for i, l := range lines {
-		role := paint.Bold
-		if i == cut {
+		role := paint.None
+		switch {
+		case i == cut:
 			role = paint.Dim
+		case len(lines) < userHead: // much bold text is hard to read
+			role = paint.Bold
 		}
 		lines[i] = strings.TrimRight(bar+r.paint(role, l), " ")
 	}
@@ -109,8 +112,8 @@ func (r *Renderer) thinking(text string, width int, full bool) []string {
 	room := width - paint.Width(first)
 	lines := paint.Wrap(text, room)
 	if !full && len(lines) > 1 {
-		more := r.more(len(lines) - 1)
-		return []string{first + r.paint(paint.Dim, paint.Clip(paint.Line(text), room-paint.Width(more)-2)) + "  " + more}
+		const more = "  (ctrl-o)"
+		return []string{first + r.paint(paint.Dim, paint.Clip(paint.Line(text), room-len(more))+more)}
 	}
 	for i := range lines {
 		lines[i] = r.paint(paint.Dim, lines[i])

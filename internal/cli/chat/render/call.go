@@ -70,7 +70,7 @@ func (r *Renderer) call(c *conversation.Call, width int, full bool) []string {
 
 // under puts lines below the head of a call.
 func (r *Renderer) under(body []string) []string {
-	first := r.paint(paint.Dim, "  ⎿ ")
+	first := r.paint(paint.Dim, "  └ ")
 	if r.Plain {
 		first = "    "
 	}
@@ -98,7 +98,7 @@ func (r *Renderer) state(c *conversation.Call) (sign, words string, role paint.R
 	case c.IsError:
 		return "✗", "failed", paint.Bad
 	case c.Running:
-		return "⧗", "continues in the background", paint.Accent
+		return "○", "continues in the background", paint.Accent
 	case c.Background:
 		return "●", "done in the background", paint.Good
 	}

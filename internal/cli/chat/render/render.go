@@ -82,8 +82,8 @@ func (r *Renderer) sign(role paint.Role, sign, words string) string {
 
 // toASCII replaces the signs of this package and of its Markdown. The replacements are as wide as the signs.
 var toASCII = strings.NewReplacer(
-	"▌", "|", "●", "*", "✗", "x", "⊘", "!", "✓", "+", "⎿", "|", "…", "~", "·", "-", "─", "-", "│", "|", "┼", "+", "├", "|", "└", "`",
-	"☐", ".", "◐", ">", "☑", "x", "⏎", ">", "✻", "*", "▰", "#", "▱", "-", "⋮", ":", "↪", ">", "•", "*", "◦", "-", "■", "#", "↑", "^", "▉", "#", "░", ".", "⧗", "*",
+	"▌", "|", "●", "*", "✗", "x", "⊘", "!", "✓", "+", "…", "~", "·", "-", "─", "-", "│", "|", "┼", "+", "├", "|", "└", "`",
+	"☐", ".", "◐", ">", "☑", "x", "⏎", ">", "✻", "*", "▰", "#", "▱", "-", "⋮", ":", "↪", ">", "•", "*", "◦", "-", "■", "#", "↑", "^", "▉", "#", "░", ".", "○", "o",
 )
 
 // finish makes sure that no line is too wide.
@@ -133,11 +133,11 @@ func (r *Renderer) Gap(before, b *conversation.Block) bool {
 	}
 	switch b.Kind {
 	case conversation.Note, conversation.Answered:
-		return before.Kind == conversation.User || before.Kind == conversation.Answer
+		return before.Kind != conversation.Note && before.Kind != conversation.Answered && before.Kind != conversation.Ended && !(before.Kind == conversation.Called && !r.hasBody(before.Call))
 	case conversation.Ended:
 		return before.Kind != conversation.Note && before.Kind != conversation.Ended
 	case conversation.Called:
-		return before.Kind != conversation.Called && before.Kind != conversation.Answered || r.hasBody(before.Call) || r.hasBody(b.Call)
+		return before.Kind != conversation.Answered && (before.Kind != conversation.Called || r.hasBody(before.Call) || r.hasBody(b.Call))
 	}
 	return true
 }
