@@ -30,11 +30,13 @@ func running(d time.Duration) string {
 	return Elapsed(d)
 }
 
-// count formats a number in few characters: "840", "12.4k", "2.5M".
+// count formats a number in few characters: "840", "12.4k", "200k", "2.5M".
 func count(n int64) string {
 	switch {
-	case n >= 1_000_000:
+	case n >= 999_500:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 100_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
 	case n >= 1000:
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}

@@ -1,0 +1,124 @@
+package render
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/markdown"
+)
+
+func TestGap(t *testing.T) {
+	block := func(k conversation.Kind) *conversation.Block { return &conversation.Block{Kind: k} }
+	short := &conversation.Block{Kind: conversation.Called, Call: &conversation.Call{Tool: "Read", Output: "x"}}
+	long := &conversation.Block{Kind: conversation.Called, Call: &conversation.Call{Tool: "Bash", Output: "x"}}
+	for name, tt := range map[string]struct {
+		before, b *conversation.Block
+		want      bool
+	}{
+		"the first":                 {nil, block(conversation.User), false},
+		"an answer":                 {block(conversation.User), block(conversation.Answer), true},
+		"short calls":               {short, short, false},
+		"a call with output":        {short, long, true},
+		"after a call with output":  {long, short, true},
+		"a note after a short call": {short, block(conversation.Note), false},
+		"a note after output":       {long, block(conversation.Note), true},
+		"notes":                     {block(conversation.Note), block(conversation.Note), false},
+		"the call that was allowed": {block(conversation.Answered), long, false},
+		"the end":                   {block(conversation.Answer), block(conversation.Ended), true},
+	} {
+		if got := (&Renderer{}).Gap(tt.before, tt.b); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	r := &Renderer{Cwd: "/w"}
+	for input, want := range map[string]string{
+		`{"command":"go  test\n./..."}`:            "T  go test ./...",
+		`{"file_path":"/w/a.go","old_string":"x"}`: "T  a.go",
+		`{"owner":"ann","n":1,"list":[1,2]}`:       "T  list: [1,2], n: 1, owner: ann",
+		`{"title":"\u001b[2J\u202e"}`:              `T  title: \x1b[2J\u202e`,
+		`{}`:                                       "T",
+		`not JSON`:                                 "T  not JSON",
+		`{"command":"` + strings.Repeat("é", 1e4) + `"}`: "T  " + strings.Repeat("é", maxTitle/2),
+	} {
+		if got := r.Headline(&conversation.Call{Tool: "T", Input: json.RawMessage(input)}); got != want {
+			t.Errorf("%.40s: %q, want %q", input, got, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-1: "0 s", 3 * time.Millisecond: "3 ms", 1200 * time.Millisecond: "1.2 s", 12_900 * time.Millisecond: "12 s", 125 * time.Second: "2 min 5 s", 3 * time.Hour: "3 h 0 min",
+	} {
+		if got := Elapsed(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+	for n, want := range map[int64]string{840: "840", 9_960: "10.0k", 12_400: "12.4k", 200_000: "200k", 999_900: "1.0M", 2_500_000: "2.5M"} {
+		if got := count(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Between two frames nothing changes, so that nothing is written; and only the first line moves within a second.
+func TestLiveIsCalm(t *testing.T) {
+	r := &Renderer{Style: markdown.ANSI16}
+	for name, s := range states() {
+		var frames, rests []string
+		for at := time.Duration(0); at < 10*time.Second; at += 10 * time.Millisecond {
+			lines := append(r.Live(s, 80, 30, start.Add(at)), "", "")
+			if f := strings.Join(lines, "\n"); len(frames) == 0 || frames[len(frames)-1] != f {
+				frames = append(frames, f)
+			}
+			first := 1
+			if s.Lost != nil {
+				first = 2
+			}
+			if f := strings.Join(lines[first:], "\n"); len(rests) == 0 || rests[len(rests)-1] != f {
+				rests = append(rests, f)
+			}
+		}
+		if n := int(10 * time.Second / Frame); len(frames) > n || len(rests) > 10 {
+			t.Errorf("%s: %d frames, at most %d are allowed; the lines below the first changed %d times", name, len(frames), n, len(rests))
+		}
+	}
+}
+
+func TestRewindFiles(t *testing.T) {
+	var plan api.RewindResult
+	if err := json.Unmarshal([]byte(`{"files":[{"path":"/w/a.go","action":"restore","size":2048},{"path":"/b\u001b","action":"conflict","why":"it was changed by another program"}]}`), &plan); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join((&Renderer{Cwd: "/w"}).RewindFiles(&plan, 40), "\n")
+	want := "restore   a.go  2.0 KiB\nconflict  /b\\x1b\n          it was changed by another\n          program"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A frame is drawn five times a second and at each key.
+func BenchmarkLive(b *testing.B) {
+	s := states()["all"]
+	s.Calls[1].Output = strings.Repeat("a line of output\n", 4000)
+	r := &Renderer{Style: markdown.ANSI16}
+	for b.Loop() {
+		r.Live(s, 80, 30, start)
+	}
+}
+
+func BenchmarkBlocks(b *testing.B) {
+	r, blocks := &Renderer{Style: markdown.ANSI16}, page()
+	for b.Loop() {
+		for _, x := range blocks {
+			r.Block(x, 80)
+		}
+	}
+}
