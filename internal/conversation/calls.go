@@ -76,7 +76,7 @@ func (c *Conversation) toolFinished(r source, e event.ToolFinished) {
 	case record.OutcomeUnknown:
 		call.Unknown = true
 	case record.OutcomeNotRun:
-		call.Denied = "the turn ended before the call ran"
+		call.Denied = NotRun
 	}
 	c.called(r, call)
 }

@@ -69,6 +69,9 @@ type Call struct {
 	Running    bool     // in a block: the call continues in the background, and its end is another block
 }
 
+// NotRun is why a call did not run that no one denied.
+const NotRun = "the turn ended before the call ran"
+
 // Question is an open approval request.
 type Question struct {
 	approval.Request

@@ -22,11 +22,11 @@ const (
 	sideBySide = 120 // the width at which diffs have two columns
 )
 
-// quiet lists the tools whose output only the model needs.
-var quiet = []string{
-	"Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "Skill", "ToolSearch",
-	"Edit", "MultiEdit", "Write", "NotebookEdit",
-}
+// counted and quiet list the tools whose output only the model needs. Of the first, the number of lines is shown.
+var (
+	counted = []string{"Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch"}
+	quiet   = []string{"Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "Skill", "ToolSearch"}
+)
 
 // hasBody reports whether a call takes more than one line.
 func (r *Renderer) hasBody(c *conversation.Call) bool {
@@ -34,7 +34,7 @@ func (r *Renderer) hasBody(c *conversation.Call) bool {
 }
 
 func (r *Renderer) showsOutput(c *conversation.Call) bool {
-	return c.IsError && c.Denied == "" || !slices.Contains(quiet, c.Tool)
+	return c.IsError && c.Denied == "" || !slices.Contains(quiet, c.Tool) && !slices.Contains(counted, c.Tool)
 }
 
 // call draws a tool call that has ended.
@@ -89,6 +89,8 @@ func withoutNotes(output string, notes []string) string {
 // state returns the sign and the words for how a call ended; no words if it succeeded.
 func (r *Renderer) state(c *conversation.Call) (sign, words string, role paint.Role) {
 	switch {
+	case c.Denied == conversation.NotRun:
+		return "⊘", "did not run", paint.Warn
 	case c.Denied != "":
 		return "⊘", "denied", paint.Warn
 	case c.Unknown:
@@ -125,7 +127,7 @@ func (r *Renderer) head(c *conversation.Call, output string, width int, full boo
 		if removed > 0 {
 			fact(paint.Bad, fmt.Sprintf("-%d", removed))
 		}
-	} else if words == "" && output != "" && !r.showsOutput(c) {
+	} else if words == "" && output != "" && slices.Contains(counted, c.Tool) {
 		fact(paint.Dim, term.Count(strings.Count(output, "\n")+1, "line"))
 	}
 	if c.Took >= 100*time.Millisecond || full && c.Took > 0 {
@@ -149,14 +151,22 @@ func (r *Renderer) Headline(c *conversation.Call) string {
 	return strings.TrimRight(paint.Line(c.Tool)+"  "+r.title(c), " ")
 }
 
-// maxTitle is the number of bytes of an input from which a title is made.
+// maxTitle is the number of bytes of a text from which a line is made.
 const maxTitle = 4096
+
+// brief is [paint.Line] for a text of any length of which only the start is shown.
+func brief(s string) string {
+	if len(s) > maxTitle {
+		s = strings.ToValidUTF8(s[:maxTitle], "")
+	}
+	return paint.Line(s)
+}
 
 // title returns the part of a call's input that describes it best, in one safe line.
 func (r *Renderer) title(c *conversation.Call) string {
 	title := runtext.Headline(c.Tool, c.Input, r.Cwd)
 	if len(title) > maxTitle {
-		return paint.Line(strings.ToValidUTF8(title[:maxTitle], ""))
+		return brief(title)
 	}
 	var fields map[string]json.RawMessage
 	if title != string(c.Input) || json.Unmarshal(c.Input, &fields) != nil {

@@ -79,6 +79,9 @@ func page() (blocks []*conversation.Block) {
 	c = call("Bash", `{"command":"make deploy"}`)
 	c.Took, c.Unknown = 0, true
 	called(c)
+	c = call("Read", `{"file_path":"/w/x"}`)
+	c.Took, c.Denied = 0, conversation.NotRun
+	called(c)
 	c = call("mcp__github__create_issue", `{"owner":"ann","title":"\u05e9\u05dc\u05d5\u05dd \u202eevil \u001b[2J"}`)
 	c.Output = `{"url":"https://github.example/ann/calc/issues/1"}`
 	called(c)
@@ -114,10 +117,14 @@ func states() map[string]*conversation.State {
 		tasks = append(tasks, conversation.Task{Text: text, Status: []string{"completed", "completed", "in_progress", "pending"}[min(i, 3)]})
 	}
 	queue := []conversation.Queued{{Text: "also look at\nMul"}, {Text: "and write it down", By: "bob"}}
+	background := runs("Bash", `{"command":"npm run serve"}`, "listening\n")
+	background.Background = true
 	return map[string]*conversation.State{
-		"idle":     {},
-		"thinking": {Working: true, Since: start, Doing: "thinking"},
-		"one call": {Working: true, Since: start, Calls: []*conversation.Call{runs("Bash", `{"command":"go test ./..."}`, "a\n\nb\n10%\r20%\nlast\tline \x1b[1mbold\n")}},
+		"background": {Calls: []*conversation.Call{background}},
+		"both":       {Working: true, Since: start, Calls: []*conversation.Call{background, runs("Bash", `{"command":"make"}`, "cc a.c\n")}},
+		"idle":       {},
+		"thinking":   {Working: true, Since: start, Doing: "thinking"},
+		"one call":   {Working: true, Since: start, Calls: []*conversation.Call{runs("Bash", `{"command":"go test ./..."}`, "a\n\nb\n10%\r20%\nlast\tline \x1b[1mbold\n")}},
 		"all": {
 			Session: "s", Working: true, Since: start, Calls: []*conversation.Call{runs("Agent", `{"description":"Explore the code"}`, ""), runs("Bash", `{"command":"go test ./..."}`, "ok one\nok two\n")},
 			Agents: agents, Tasks: tasks, Queue: queue, Lost: errors.New("dial unix: connection refused"),

@@ -89,12 +89,13 @@ func (r *Renderer) lost(s *conversation.State, width int) section {
 
 // working says what the model does while no call says it.
 func (r *Renderer) working(s *conversation.State, width int, now time.Time, spin *string) section {
-	if !s.Working || s.Doing == "" && len(s.Calls)+len(s.Questions) > 0 {
+	waits := len(s.Questions) > 0 || slices.ContainsFunc(s.Calls, func(c *conversation.Call) bool { return !c.Background })
+	if !s.Working || s.Doing == "" && waits {
 		return section{}
 	}
 	doing := "working"
 	if s.Doing != "" {
-		doing = paint.Line(s.Doing)
+		doing = brief(s.Doing)
 	}
 	facts := []string{}
 	if !s.Since.IsZero() {
@@ -112,19 +113,26 @@ func (r *Renderer) working(s *conversation.State, width int, now time.Time, spin
 const maxLiveOutput = 3
 
 func (r *Renderer) calls(s *conversation.State, width int, now time.Time, spin *string) section {
-	heads := make([]string, len(s.Calls))
-	outputs := make([][]string, len(s.Calls))
+	list := slices.Clone(s.Calls) // those in the background last
+	slices.SortStableFunc(list, func(a, b *conversation.Call) int { return bit(a.Background) - bit(b.Background) })
+	heads := make([]string, len(list))
+	outputs := make([][]string, len(list))
 	keep := maxLiveOutput
 	if len(s.Calls) > 1 {
 		keep = 1
 	}
 	full := len(heads)
-	for i, c := range s.Calls {
-		sign := r.sign(paint.Accent, "●", "Running:")
-		if i == 0 && *spin != "" {
-			sign, *spin = *spin, ""
+	for i, c := range list {
+		switch {
+		case c.Background:
+			heads[i] = r.running(c, r.sign(paint.Accent, "○", "Running in the background:"), width, now)
+			continue
+		case *spin != "":
+			heads[i] = r.running(c, *spin, width, now)
+			*spin = ""
+		default:
+			heads[i] = r.running(c, r.sign(paint.Accent, "●", "Running:"), width, now)
 		}
-		heads[i] = r.running(c, sign, width, now)
 		outputs[i] = r.under(r.lastLines(c.Output, keep, width-4))
 		full += len(outputs[i])
 	}
@@ -142,7 +150,7 @@ func (r *Renderer) calls(s *conversation.State, width int, now time.Time, spin *
 			lines = append(lines, h)
 			show := outputs[i]
 			if k := len(show); k > spare { // the newest ones
-				show = r.under(r.lastLines(s.Calls[i].Output, spare, width-4))
+				show = r.under(r.lastLines(list[i].Output, spare, width-4))
 			}
 			lines, spare = append(lines, show...), spare-len(show)
 		}
@@ -155,6 +163,9 @@ func (r *Renderer) running(c *conversation.Call, sign string, width int, now tim
 	facts := ""
 	if !c.Started.IsZero() {
 		facts = "  " + running(now.Sub(c.Started))
+	}
+	if c.Background && !r.Plain {
+		facts = "  in the background" + facts
 	}
 	name := paint.Clip(paint.Line(c.Tool), max(width/3, 8))
 	room := width - paint.Width(sign) - paint.Width(name) - 2 - paint.Width(facts)

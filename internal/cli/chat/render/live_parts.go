@@ -126,7 +126,7 @@ func (r *Renderer) agent(a *conversation.Agent, branch string, width int, now ti
 		doing = a.Prompt
 	}
 	if room >= 4 {
-		line += "  " + paint.Clip(paint.Line(doing), room)
+		line += "  " + paint.Clip(brief(doing), room)
 	}
 	return line + r.paint(paint.Dim, tail)
 }
@@ -182,7 +182,7 @@ func (r *Renderer) task(t conversation.Task, width int) string {
 	case "in_progress":
 		sign, role = r.sign(paint.Accent, "◐", "In progress:"), paint.Bold
 	}
-	return sign + r.paint(role, paint.Clip(paint.Line(t.Text), width-paint.Width(sign)))
+	return sign + r.paint(role, paint.Clip(brief(t.Text), width-paint.Width(sign)))
 }
 
 // maxQueue is the number of queued messages that are shown.
@@ -212,7 +212,7 @@ func (r *Renderer) queue(s *conversation.State, width int) section {
 				facts += r.between() + "up edits it"
 			}
 			first := r.sign(paint.Accent, "⏎", "Queued:")
-			text := paint.Line(q.Text)
+			text := brief(q.Text)
 			if q.By != "" {
 				text = paint.Line(q.By) + ": " + text
 			}

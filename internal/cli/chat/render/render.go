@@ -13,6 +13,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,6 +31,12 @@ type Renderer struct {
 	Plain      bool   // for screen readers: words instead of signs, and no escape sequences
 	Cwd        string // it is left out of paths
 	Me         string // the user of this terminal, as in [conversation.Block.By]; who did something is left out if it was this user
+}
+
+// ASCIILocale reports whether the environment names a locale whose characters are not UTF-8.
+func ASCIILocale(env func(string) string) bool {
+	locale := strings.ToLower(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
 }
 
 // Markdown returns the options for the answers of the model, which are printed while they arrive.

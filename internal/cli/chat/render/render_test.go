@@ -122,3 +122,11 @@ func BenchmarkBlocks(b *testing.B) {
 		}
 	}
 }
+
+func TestASCIILocale(t *testing.T) {
+	for locale, want := range map[string]bool{"": false, "C.UTF-8": false, "de_DE.utf8": false, "C": true, "de_DE.ISO-8859-1": true} {
+		if got := ASCIILocale(func(name string) string { return map[string]string{"LANG": locale}[name] }); got != want {
+			t.Errorf("%q: %v", locale, got)
+		}
+	}
+}
