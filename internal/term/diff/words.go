@@ -16,7 +16,7 @@ const maxMarked = 2000
 // changes returns the parts of two lines that differ, by words. It returns nothing if most of the lines differs:
 // then the marks would only disturb.
 func changes(old, fresh string) (inOld, inFresh [][2]int) {
-	if len(old) > maxMarked || len(fresh) > maxMarked || old == fresh {
+	if len(old) > maxMarked || len(fresh) > maxMarked || old == fresh || !similarEnds(old, fresh) {
 		return nil, nil
 	}
 	a, b := joinWords(old), joinWords(fresh)
@@ -30,6 +30,22 @@ func changes(old, fresh string) (inOld, inFresh [][2]int) {
 		return nil, nil
 	}
 	return inOld, inFresh
+}
+
+// similarEnds reports whether a third of the shorter line is at the start and at the end of both. Most lines that
+// replace each other are so; the others are not worth a comparison by words, which is slow.
+func similarEnds(old, fresh string) bool {
+	old, fresh = strings.TrimSpace(old), strings.TrimSpace(fresh)
+	short := min(len(old), len(fresh))
+	first := 0
+	for first < short && old[first] == fresh[first] {
+		first++
+	}
+	last := 0
+	for last < short-first && old[len(old)-1-last] == fresh[len(fresh)-1-last] {
+		last++
+	}
+	return (first+last)*3 >= short
 }
 
 // joinWords writes each word on a line: a run of letters and digits, a run of spaces, or one sign.
