@@ -3,16 +3,12 @@ package conversation
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// maxOutput is how much output of a running call is kept, in bytes.
-const maxOutput = 64 << 10
 
 func (c *Conversation) toolStarted(r source, e event.ToolStarted) {
 	c.works(r)
@@ -33,18 +29,6 @@ func (c *Conversation) call(use string) *Call {
 		}
 	}
 	return nil
-}
-
-// output adds output to a running call.
-func (c *Conversation) output(use, text string) {
-	call := c.call(use)
-	if call == nil {
-		return
-	}
-	call.Output += text
-	if over := len(call.Output) - maxOutput; over > 0 {
-		call.Output = strings.ToValidUTF8(call.Output[over:], "")
-	}
 }
 
 // take removes a call from the running ones. It returns a call without a start if the log is read

@@ -83,6 +83,8 @@ type Queued struct {
 	ID   string // removes it, see daemon/client.Client.WithdrawSteering
 	Text string
 	By   string // who sent it
+	// Delivered means that the agent has it, and the model's next request will: it cannot be withdrawn.
+	Delivered bool
 }
 
 // Agent is a sub-agent or a teammate.

@@ -329,7 +329,11 @@ func stateText(s *conversation.State) string {
 		parts = append(parts, "question "+s.Questions[i].Tool)
 	}
 	for _, q := range s.Queue {
-		parts = append(parts, fmt.Sprintf("queued %s %q by %s", q.ID, q.Text, q.By))
+		what := "queued"
+		if q.Delivered {
+			what = "delivered"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %q by %s", what, q.ID, q.Text, q.By))
 	}
 	for _, a := range s.Agents {
 		parts = append(parts, fmt.Sprintf("{%s %q %q calls=%d tokens=%d ended=%v failed=%v}", a.Name, a.Prompt, a.Doing, a.Calls, a.Tokens, a.Ended, a.Failed))

@@ -128,17 +128,31 @@ func (c *Conversation) userItem(r source, it transcript.Encoded) {
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: input, By: by})
 	}
 	for steering != "" {
-		text, by := steering, c.run.by
-		for _, q := range c.state.Queue {
-			if rest, ok := strings.CutPrefix(steering, q.Text); ok && q.Text != "" && (rest == "" || strings.HasPrefix(rest, "\n\n")) {
-				text, by = q.Text, q.By
-				break
-			}
+		m := c.dequeue(steering)
+		if m.By == "" {
+			m.By = c.run.by
 		}
-		steering = strings.TrimPrefix(strings.TrimPrefix(steering, text), "\n\n")
 		c.run.by = ""
-		c.block(r, Block{Kind: User, Item: it.ID(), Text: text, By: by})
+		steering = strings.TrimPrefix(strings.TrimPrefix(steering, m.Text), "\n\n")
+		c.block(r, Block{Kind: User, Item: it.ID(), Text: m.Text, By: m.By})
 	}
+}
+
+// dequeue removes the queued message at the beginning of the steering in an item. If it is not
+// known, it is all of the text.
+func (c *Conversation) dequeue(steering string) Queued {
+	i := slices.IndexFunc(c.state.Queue, func(q Queued) bool {
+		rest, ok := strings.CutPrefix(steering, q.Text)
+		return ok && q.Text != "" && (rest == "" || strings.HasPrefix(rest, "\n\n"))
+	})
+	if i >= 0 {
+		q := c.state.Queue[i]
+		c.state.Queue = slices.Delete(c.state.Queue, i, i+1)
+		return q
+	}
+	// The queue has no text of the item any more, so all that was delivered is in it.
+	c.state.Queue = slices.DeleteFunc(c.state.Queue, func(q Queued) bool { return q.Delivered })
+	return Queued{Text: steering}
 }
 
 // userText returns the text of an item, with a word for each image and file.

@@ -59,8 +59,13 @@ func (c *Conversation) runEvent(r source, e runEvent) {
 		c.started(r, &e)
 	case wire.RunSteered:
 		c.queue(&e)
-	case "steering_delivered", "steering_withdrawn":
-		c.dequeue(e.Steering)
+	case wire.RunSteeringDelivered:
+		for i := range c.state.Queue {
+			q := &c.state.Queue[i]
+			q.Delivered = q.Delivered || slices.Contains(e.Steering, q.ID)
+		}
+	case wire.RunSteeringWithdrawn:
+		c.state.Queue = slices.DeleteFunc(c.state.Queue, func(q Queued) bool { return slices.Contains(e.Steering, q.ID) })
 		if e.Message != "" {
 			c.note(r, true, "a queued message was not sent: %s", e.Message)
 		}
@@ -131,10 +136,6 @@ func (c *Conversation) queue(e *runEvent) {
 			c.state.Queue = append(c.state.Queue, Queued{ID: id, Text: e.Text, By: e.who()})
 		}
 	}
-}
-
-func (c *Conversation) dequeue(ids []string) {
-	c.state.Queue = slices.DeleteFunc(c.state.Queue, func(q Queued) bool { return slices.Contains(ids, q.ID) })
 }
 
 func (c *Conversation) turnStarted(r source) {
