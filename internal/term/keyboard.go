@@ -18,6 +18,7 @@ type Keyboard struct {
 	taken     chan struct{}
 	showAgain func() // function that shows the question again, or nil
 	typing    *Typing
+	dialog    *Dialog // gets the keys from the program instead of in, or nil
 }
 
 // NewKeyboard returns a keyboard that reads in.
@@ -65,6 +66,10 @@ const escapeDelay = 25 * time.Millisecond
 // For any other input it returns 0. ok is false at the end of the input; the error is the cause of
 // ctx.
 func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
+	if k.dialog != nil {
+		text, err := k.dialog.wait(NeedsKey)
+		return text[0], err == nil, err
+	}
 	if k.tty == nil {
 		line, ok, err := k.line(ctx)
 		if line = strings.TrimSpace(line); len(line) != 1 {
@@ -116,6 +121,10 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 
 // line waits for a line and returns it without its newline.
 func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
+	if k.dialog != nil {
+		line, err := k.dialog.wait(NeedsLine)
+		return line, err == nil, err
+	}
 	var b strings.Builder
 	for {
 		c, ok, err := k.next(ctx, nil)

@@ -36,6 +36,10 @@ func (p *Prompter) Close() {
 // was stopped, because the shell has used the screen meanwhile.
 func (p *Prompter) ShowQuestion(show func()) {
 	p.asked = show
+	if d := p.keys.dialog; d != nil {
+		d.question(show)
+		return
+	}
 	show()
 }
 
@@ -76,6 +80,16 @@ type Key [2]string
 
 // ShowKeys shows keys on one line, or on several lines if the screen is narrow.
 func (p *Prompter) ShowKeys(list ...Key) {
+	if d := p.keys.dialog; d != nil {
+		d.offer(list, func() { p.Out.Text(p.keyLine(list)) })
+		return
+	}
+	p.offer = p.keyLine(list)
+	p.Out.Text(p.offer)
+}
+
+// keyLine returns keys with their meanings, in lines that fit the screen, and a colon.
+func (p *Prompter) keyLine(list []Key) string {
 	col := 0
 	var b strings.Builder
 	for i, k := range list {
@@ -93,12 +107,15 @@ func (p *Prompter) ShowKeys(list ...Key) {
 		b.WriteString(p.Out.Bold(key) + " " + means)
 		col += n
 	}
-	p.offer = b.String() + ": "
-	p.Out.Text(p.offer)
+	return b.String() + ": "
 }
 
 // Echo ends the line of the prompt with the meaning of the pressed key.
 func (p *Prompter) Echo(words string) {
+	if d := p.keys.dialog; d != nil {
+		d.answered(words)
+		return
+	}
 	if p.keys.tty == nil {
 		p.Out.setMidLine(false) // Enter has ended the line
 		return
@@ -113,6 +130,13 @@ func (p *Prompter) Prompt(ctx context.Context, text string) (line string, ok boo
 }
 
 func (p *Prompter) prompt(ctx context.Context, text string) (line string, ok bool, err error) {
+	if d := p.keys.dialog; d != nil {
+		d.offer(nil, func() { p.Out.Text(text) })
+		if line, ok, err = p.keys.line(ctx); err == nil {
+			d.answered(line)
+		}
+		return line, ok, err
+	}
 	p.Out.Text(text)
 	line, ok, err = p.keys.line(ctx)
 	p.Out.setMidLine(false) // the newline that the user typed has moved the cursor

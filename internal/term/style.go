@@ -55,11 +55,14 @@ func (s Style) Rows() int {
 	return 24
 }
 
+// reset ends a style.
+const reset = "\x1b[0m"
+
 func (s Style) style(code, text string) string {
 	if !s.Color || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + code + "m" + text + reset
 }
 
 // Bold, Dim and the colors style text if the stream has colors.

@@ -41,6 +41,11 @@ func NewAsker(p *command.Program) *Asker {
 	if prompter == nil {
 		return nil
 	}
+	return AskerOn(p, prompter)
+}
+
+// AskerOn returns an asker that asks with a prompter, such as that of a [term.Dialog].
+func AskerOn(p *command.Program, prompter *term.Prompter) *Asker {
 	return &Asker{Prompter: prompter, now: p.Clock, by: cmp.Or(p.Getenv("USER"), "person")}
 }
 

@@ -6,18 +6,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/forms"
+	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// printPlan prints a whole plan. Its lines are never colored as a diff.
+// printPlan prints a whole plan: its source or, in a terminal, as the Markdown that it is.
 func printPlan(p *term.Printer, text string) {
-	for l := range strings.Lines(text) {
-		p.Line("  %s", term.EscapeStrict(strings.TrimRight(l, "\r\n")))
+	text = term.EscapeStrict(strings.ReplaceAll(text, "\r\n", "\n"))
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if p.TTY {
+		style := markdown.Plain
+		if p.Color {
+			style = markdown.ANSI16
+		}
+		m := markdown.New(&markdown.Options{Style: style})
+		m.Write(text)
+		lines = m.Close(p.Columns() - 2)
+	}
+	for _, l := range lines {
+		p.Line("%s", strings.TrimRight("  "+l, " "))
 	}
 }
 
@@ -29,14 +40,12 @@ func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 		of = fmt.Sprintf("%d of %d  ", i+1, n)
 		of, letters = t.Dim(of), len(of)
 	}
-	header := term.EscapeStrict(c.Header)
-	p.PrintIndented("  "+of+t.Yellow(header)+"  ", 4+letters+utf8.RuneCountInString(header), term.EscapeStrict(c.Question), t.Bold)
+	header := term.EscapeStrict(term.OneLine(c.Header))
+	p.PrintIndented("  "+of+t.Yellow(header)+"  ", 4+letters+term.Width(header), term.EscapeStrict(c.Question), t.Bold)
 	for j, o := range c.Options {
-		label := term.EscapeStrict(o.Label)
-		p.PrintIndented("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+utf8.RuneCountInString(label), term.EscapeStrict(term.OneLine(o.Description)), t.Dim)
-		for l := range strings.Lines(o.Preview) {
-			p.Line("       %s", t.Dim(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
-		}
+		label := term.EscapeStrict(term.OneLine(o.Label))
+		p.PrintIndented("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+term.Width(label), term.EscapeStrict(term.OneLine(o.Description)), t.Dim)
+		printIndented(p, "       ", o.Preview, t.Dim)
 	}
 }
 

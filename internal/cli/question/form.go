@@ -19,9 +19,7 @@ import (
 func printForm(p *term.Printer, q approval.Request, f *forms.Form) {
 	t := p.Style
 	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
-	for l := range strings.Lines(f.Message) {
-		p.Line("  %s", t.Bold(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
-	}
+	printIndented(p, "  ", f.Message, t.Bold)
 	fields, err := f.Fields()
 	if err != nil {
 		p.Line("  %s", term.EscapeStrict(err.Error()))

@@ -49,17 +49,10 @@ func PrintApproval(p *term.Printer, q approval.Request, now time.Time) {
 		}
 		printRequest(p, r)
 	}
-	fact := func(name, text string) {
-		if text != "" {
-			p.Line("  %s  %s", t.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
-		}
-	}
-	if q.Cwd != "" {
-		fact("in", q.Cwd)
-	}
-	fact("why", ReasonLine(q))
+	printFact(p, "in", q.Cwd, plain)
+	printFact(p, "why", ReasonLine(q), plain)
 	if q.SandboxOpens() == nil { // the request already shows what the sandbox refused
-		fact("sandbox", q.Sandbox)
+		printFact(p, "sandbox", q.Sandbox, plain)
 	}
 	printUntil(p, q, now)
 }
@@ -96,7 +89,7 @@ func printAsks(p *term.Printer, q approval.Request, n int, now time.Time) {
 
 func printUntil(p *term.Printer, q approval.Request, now time.Time) {
 	if q.Expires != nil {
-		p.Line("  %s  %s", p.Dim("until  "), term.EscapeStrict(expiry(*q.Expires, now)))
+		printFact(p, "until", expiry(*q.Expires, now), plain)
 	}
 }
 
@@ -114,60 +107,41 @@ func printRequest(p *term.Printer, r policy.Request) {
 		printOpening(p, r)
 		return
 	}
-	p.Line("  %s  %s", t.Dim("what   "), operationVerb(r.Operation))
+	printFact(p, "what", operationVerb(r.Operation), plain)
+	printExact(p, "exact", r.Resource, t.Bold)
 	if r.Unsandboxed {
-		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox, without confinement"))
+		printFact(p, "where", "outside the sandbox, without confinement", t.Yellow)
 	}
-	lines := strings.Split(term.EscapeStrict(r.Resource), "\n")
-	p.Line("  %s  %s", t.Dim("exact  "), t.Bold(lines[0]))
-	for _, l := range lines[1:] {
-		p.Line("           %s", t.Bold(l))
-	}
-	switch {
-	case r.Display != "" && r.Display != r.Resource:
-		for l := range strings.Lines(r.Display) {
-			p.Line("  %s", diffLine(p, term.EscapeStrict(strings.TrimRight(l, "\n"))))
+	switch shown := r.Display; {
+	case shown == "" || shown == r.Resource:
+		if r.Operation != policy.OpCommand {
+			printInput(p, r.Input)
 		}
-	case r.Operation != policy.OpCommand:
-		printInput(p, r.Input)
+	case r.Operation == policy.OpWrite:
+		printDiff(p, r)
+	default:
+		printText(p, shown)
 	}
 }
 
 // printOpening prints the access that a command needs and the sandbox refuses.
 func printOpening(p *term.Printer, r policy.Request) {
-	fact := func(name, text string, style func(string) string) {
-		for l := range strings.Lines(text) {
-			p.Line("  %s  %s", p.Dim(fmt.Sprintf("%-7s", name)), style(term.EscapeStrict(strings.TrimRight(l, "\n"))))
-			name = ""
-		}
-	}
-	plain := func(s string) string { return s }
 	var in struct{ Command, Refused string }
 	_ = json.Unmarshal(r.Input, &in) // missing fields are not printed
-	fact("refused", in.Refused, plain)
+	printFact(p, "refused", in.Refused, plain)
+	what := "let commands use " + r.Resource + ", and run this again:"
 	switch {
 	case r.Address != "":
-		fact("what", "connect to "+r.Resource+" at the private address "+r.Address, p.Bold)
+		what = "connect to " + r.Resource + " at the private address " + r.Address
 	case r.Operation == policy.OpConnect:
-		fact("what", "connect to "+r.Resource, p.Bold)
+		what = "connect to " + r.Resource
 	case r.Operation == policy.OpWrite && r.Base == "absent":
-		fact("what", "let commands write "+r.Resource+", which will be created, and run this again:", p.Bold)
+		what = "let commands write " + r.Resource + ", which will be created, and run this again:"
 	case r.Operation == policy.OpWrite:
-		fact("what", "let commands write "+r.Resource+", and run this again:", p.Bold)
-	default:
-		fact("what", "let commands use "+r.Resource+", and run this again:", p.Bold)
+		what = "let commands write " + r.Resource + ", and run this again:"
 	}
-	fact("command", in.Command, plain)
-}
-
-func diffLine(p *term.Printer, l string) string {
-	switch {
-	case strings.HasPrefix(l, "+"):
-		return p.Green(l)
-	case strings.HasPrefix(l, "-"):
-		return p.Red(l)
-	}
-	return p.Dim(l)
+	printExact(p, "what", what, p.Bold)
+	printExact(p, "command", in.Command, plain)
 }
 
 // printInput prints a call's input, field by field.
@@ -176,12 +150,8 @@ func printInput(p *term.Printer, raw json.RawMessage) {
 	if json.Unmarshal(raw, &v) != nil {
 		return
 	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return
-	}
-	for l := range strings.Lines(string(b)) {
-		p.Line("    %s", term.EscapeStrict(strings.TrimRight(l, "\n")))
+	if b, err := json.MarshalIndent(v, "", "  "); err == nil {
+		printText(p, string(b))
 	}
 }
 
@@ -230,7 +200,7 @@ func operationVerb(op policy.Operation) string {
 	case "":
 		return "use a tool"
 	}
-	return term.EscapeStrict(string(op))
+	return string(op)
 }
 
 // Subject returns in a few words what a request is about, for a list.
