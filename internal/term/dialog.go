@@ -78,7 +78,7 @@ func (d *Dialog) Questions() int { return d.questions }
 // Feed gives the code the line, or the key, for which it waits. It returns false for a key that the
 // dialog does not offer; such a key does nothing.
 func (d *Dialog) Feed(text string) bool {
-	if d.needs == Ended || d.needs == NeedsKey && !d.offers(text) {
+	if d.needs == Ended || d.needs == NeedsKey && !d.Offers(text) {
 		return false
 	}
 	d.input = text
@@ -98,8 +98,8 @@ func (d *Dialog) wait(n Need) (string, error) {
 	return d.input, nil
 }
 
-// offers reports whether the prompt shows a key. A prompt shows several digits as "1-4".
-func (d *Dialog) offers(key string) bool {
+// Offers reports whether the prompt shows a key. A prompt shows several digits as "1-4".
+func (d *Dialog) Offers(key string) bool {
 	return len(key) == 1 && len(d.parts) > 0 && slices.ContainsFunc(d.parts[len(d.parts)-1].keys, func(k Key) bool {
 		first, last, span := strings.Cut(k[0], "-")
 		return key == first || span && first <= key && key <= last
