@@ -233,6 +233,9 @@ var layers = map[string]int{
 	"internal/cli/question":    12,
 	"internal/cli/view":        13,
 
+	// parts of the conversation
+	"internal/cli/chat/inbox": 13,
+
 	// the command groups
 	"internal/cli/approvals":      14,
 	"internal/cli/chat":           14,
@@ -421,13 +424,18 @@ func forbidden(pkg, imp string) string {
 	if pkg == "transcript" {
 		return "transcript uses the standard library only"
 	}
-	for lib, owners := range heavyPackages {
+	var owners []string // of all prefixes that match
+	for lib, list := range heavyPackages {
 		if within(lib) {
-			if slices.Contains(owners, pkg) {
-				return ""
-			}
-			return "only " + strings.Join(owners, " and ") + " may"
+			owners = append(owners, list...)
 		}
+	}
+	switch {
+	case slices.Contains(owners, pkg):
+		return ""
+	case owners != nil:
+		slices.Sort(owners)
+		return "only " + strings.Join(owners, " and ") + " may"
 	}
 	if slices.ContainsFunc(lightPackages, within) {
 		return ""

@@ -19,11 +19,7 @@ func printPlan(p *term.Printer, text string) {
 	text = term.EscapeStrict(strings.ReplaceAll(text, "\r\n", "\n"))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if p.TTY {
-		style := markdown.Plain
-		if p.Color {
-			style = markdown.ANSI16
-		}
-		m := markdown.New(&markdown.Options{Style: style})
+		m := markdown.New(&markdown.Options{Style: colors(p)})
 		m.Write(text)
 		lines = m.Close(p.Columns() - 2)
 	}

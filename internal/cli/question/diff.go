@@ -2,66 +2,36 @@ package question
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/diff"
+	"github.com/holdfast-dev/holdfast/internal/term/paint"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-var hunkHead = lazyregexp.Must(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
-
-// printDiff prints the change of a file with line numbers: of the new content, and of the old
-// content for a line that is removed. A line that no unified diff has is printed as it is.
-func printDiff(p *term.Printer, r policy.Request) {
-	old, fresh := 0, 0
-	for line := range strings.Lines(r.Display) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := hunkHead().FindStringSubmatch(line); m != nil {
-			if old+fresh > 0 {
-				p.Line("%s", p.Dim("      …"))
-			}
-			old, _ = strconv.Atoi(m[1])
-			fresh, _ = strconv.Atoi(m[2])
-			continue
-		}
-		sign, number, style := " ", 0, p.Dim
-		switch {
-		case old+fresh == 0 && (line == "--- "+r.Resource || line == "--- "+r.NamedPath || line == "--- /dev/null" || line == "+++ "+r.Resource || line == "+++ "+r.NamedPath):
-			if line == "--- /dev/null" {
-				printFact(p, "change", "a new file", plain)
-			}
-			continue // the request shows the name
-		case old+fresh == 0 || line == "":
-		case line[0] == '+':
-			sign, number, style = "+", fresh, p.Green
-			fresh++
-		case line[0] == '-':
-			sign, number, style = "-", old, p.Red
-			old++
-		case line[0] == ' ':
-			number = fresh
-			old, fresh = old+1, fresh+1
-		}
-		if number > 0 {
-			line = line[1:]
-		} else {
-			sign = ""
-		}
-		printChanged(p, sign, number, line, style)
+// printChange prints the whole change of a file with line numbers.
+func printChange(p *term.Printer, r policy.Request) {
+	added, removed := diff.Count(r.Display)
+	what := fmt.Sprintf("%s added, %d removed", term.Count(added, "line"), removed)
+	if strings.HasPrefix(r.Display, "--- /dev/null\n") {
+		what = "a new file of " + term.Count(added, "line")
+	}
+	printFact(p, "change", what, plain)
+	width := 1 << 16 // other streams do not limit lines
+	if p.TTY {
+		width = p.Columns() - 2
+	}
+	for _, l := range diff.Lines(&diff.Options{Palette: paint.Palette{Style: colors(p)}}, r.Display, width, false) {
+		p.Line("  %s", l)
 	}
 }
 
-// printChanged prints a line of a change, and its number if it has one.
-func printChanged(p *term.Printer, sign string, number int, line string, style func(string) string) {
-	const width = 8 // of the number and the sign
-	head := strings.Repeat(" ", 6)
-	if number > 0 {
-		head = fmt.Sprintf("%6d", number)
+// colors returns the colors that a printer may use.
+func colors(p *term.Printer) markdown.Style {
+	if p.Color {
+		return markdown.ANSI16
 	}
-	for _, part := range fit(p, term.EscapeStrict(line), width) {
-		p.Line("%s %s", p.Dim(head), style(sign+part))
-		head = strings.Repeat(" ", 6)
-	}
+	return markdown.Plain
 }

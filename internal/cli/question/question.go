@@ -118,7 +118,7 @@ func printRequest(p *term.Printer, r policy.Request) {
 			printInput(p, r.Input)
 		}
 	case r.Operation == policy.OpWrite:
-		printDiff(p, r)
+		printChange(p, r)
 	default:
 		printText(p, shown)
 	}
