@@ -39,7 +39,9 @@ func Fold(line string, width int) []string {
 	if Width(line) <= width {
 		return []string{line}
 	}
-	lines := strings.Split(ansi.Wrap(line, max(width, 2), " "), "\n")
+	width = max(width, 2) // a wide character
+	wrapped := ansi.Wrap(line, width, " ")
+	lines := strings.Split(ansi.Hardwrap(wrapped, width, true), "\n") // Wrap can leave a space too many
 	open := ""
 	for i, l := range lines {
 		lines[i] = open + l

@@ -36,11 +36,11 @@ func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 		of = fmt.Sprintf("%d of %d  ", i+1, n)
 		of, letters = t.Dim(of), len(of)
 	}
-	header := term.EscapeStrict(term.OneLine(c.Header))
+	header := oneLine(c.Header)
 	p.PrintIndented("  "+of+t.Yellow(header)+"  ", 4+letters+term.Width(header), term.EscapeStrict(c.Question), t.Bold)
 	for j, o := range c.Options {
-		label := term.EscapeStrict(term.OneLine(o.Label))
-		p.PrintIndented("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+term.Width(label), term.EscapeStrict(term.OneLine(o.Description)), t.Dim)
+		label := oneLine(o.Label)
+		p.PrintIndented("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+term.Width(label), oneLine(o.Description), t.Dim)
 		printIndented(p, "       ", o.Preview, t.Dim)
 	}
 }

@@ -18,21 +18,21 @@ import (
 // printForm prints an MCP form.
 func printForm(p *term.Printer, q approval.Request, f *forms.Form) {
 	t := p.Style
-	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
+	printHead(p, t.Yellow("the MCP server "+oneLine(f.Server)+" asks"), q)
 	printIndented(p, "  ", f.Message, t.Bold)
 	fields, err := f.Fields()
 	if err != nil {
 		p.Line("  %s", term.EscapeStrict(err.Error()))
 	}
 	for i := range fields {
-		p.Line("  %s", term.EscapeStrict(tools.FieldText(&fields[i])))
+		printIndented(p, "  ", term.OneLine(tools.FieldText(&fields[i])), plain)
 		printOptions(p, &fields[i])
 	}
 }
 
 func printOptions(p *term.Printer, f *forms.Field) {
 	for j, o := range f.Options {
-		p.Line("    %s  %s", p.Bold(strconv.Itoa(j+1)), term.EscapeStrict(optionText(o)))
+		p.PrintIndented("    "+p.Bold(strconv.Itoa(j+1))+"  ", 7, oneLine(optionText(o)), plain)
 	}
 }
 
@@ -126,7 +126,7 @@ func (a *Asker) askFields(ctx context.Context, fields []forms.Field) (map[string
 		f := &fields[i]
 		printOptions(a.Out, f)
 		for {
-			line, ok, err := a.Prompt(ctx, term.EscapeStrict(tools.FieldText(f))+": ")
+			line, ok, err := a.Prompt(ctx, oneLine(tools.FieldText(f))+": ")
 			if err != nil || !ok {
 				return nil, false, err
 			}

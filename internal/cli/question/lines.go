@@ -14,7 +14,7 @@ const factIndent = 11
 
 // printFact prints a fact with its name. It prints nothing if the text is empty.
 func printFact(p *term.Printer, name, text string, style func(string) string) {
-	printNamed(p, name, text, "  ", style)
+	printNamed(p, name, text, "  ", func(s string) string { return style(strings.TrimRight(s, " ")) })
 }
 
 // printExact is printFact for a text that the user must judge exactly: a mark shows where a line of

@@ -42,7 +42,7 @@ func PrintApproval(p *term.Printer, q approval.Request, now time.Time) {
 		printForPerson(p, q, list, plan, form, now)
 		return
 	}
-	p.Line("%s %s%s", t.Yellow("permission"), t.Bold(term.EscapeStrict(q.Tool)), t.Dim(agentOf(q)))
+	printHead(p, t.Yellow("permission")+" "+t.Bold(oneLine(q.Tool)), q)
 	for i, r := range q.Requests {
 		if len(q.Requests) > 1 {
 			p.Line("  %s", t.Dim(fmt.Sprintf("%d of %d", i+1, len(q.Requests))))
@@ -65,7 +65,7 @@ func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, pl
 	case form != nil:
 		printForm(p, q, form)
 	case plan != "":
-		p.Line("%s%s", t.Yellow("plan"), t.Dim(agentOf(q)))
+		printHead(p, t.Yellow("plan"), q)
 		printPlan(p, plan)
 	default:
 		printAsks(p, q, len(list), now)
@@ -83,7 +83,7 @@ func printAsks(p *term.Printer, q approval.Request, n int, now time.Time) {
 	if n > 1 {
 		of = "  " + term.Count(n, "question")
 	}
-	p.Line("%s%s%s", p.Yellow("the agent asks"), of, p.Dim(agentOf(q)))
+	printHead(p, p.Yellow("the agent asks")+of, q)
 	printUntil(p, q, now)
 }
 
@@ -93,12 +93,19 @@ func printUntil(p *term.Printer, q approval.Request, now time.Time) {
 	}
 }
 
-func agentOf(q approval.Request) string {
-	if q.Agent == "" {
-		return ""
+// printHead prints the first line of a request, with the name of a sub-agent.
+func printHead(p *term.Printer, text string, q approval.Request) {
+	if q.Agent != "" {
+		text += p.Dim("  (agent " + oneLine(q.Agent) + ")")
 	}
-	return "  (agent " + term.EscapeStrict(q.Agent) + ")"
+	if p.TTY {
+		text = strings.Join(term.Fold(text, p.Columns()-2), "\n  ")
+	}
+	p.Line("%s", text)
 }
+
+// oneLine returns an untrusted text as one line that is safe for a terminal.
+func oneLine(s string) string { return term.EscapeStrict(term.OneLine(s)) }
 
 // printRequest prints one effect that a call would have.
 func printRequest(p *term.Printer, r policy.Request) {

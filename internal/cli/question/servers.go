@@ -2,7 +2,6 @@ package question
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,39 +41,32 @@ func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	}
 	p.Line("%s  %s  %s", t.Bold(term.EscapeStrict(srv.Key())), style(string(srv.Status)), t.Dim(term.Escape(settings.OriginText(srv.Origin))))
 	printServerFacts(p, srv)
-	if srv.Reason != "" {
-		p.Line("  %s  %s", t.Dim("why    "), term.EscapeStrict(srv.Reason))
-	}
+	printFact(p, "why", srv.Reason, plain)
 	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
 }
 
 // printServerFacts prints the program that is run or the address that is connected to, and what the
 // server can read.
 func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
-	fact := func(name, text string) {
-		if text != "" {
-			p.Line("  %s  %s", p.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
-		}
-	}
 	if isProgram(srv) {
-		fact("runs", ServerLine(srv))
-		fact("in", srv.Dir)
-		fact("env", pairNames(srv.Env))
+		printExact(p, "runs", ServerLine(srv), plain)
+		printFact(p, "in", srv.Dir, plain)
+		printFact(p, "env", pairNames(srv.Env), plain)
 	} else {
-		fact("reaches", srv.URL+" ("+string(srv.Type)+")")
-		fact("headers", pairNames(srv.Headers))
+		printFact(p, "reaches", srv.URL+" ("+string(srv.Type)+")", plain)
+		printFact(p, "headers", pairNames(srv.Headers), plain)
 	}
 	if o := srv.OAuth; o != nil {
-		fact("oauth", strings.TrimSpace(o.ClientID+" "+strings.Join(o.Scopes, " ")))
+		printFact(p, "oauth", strings.TrimSpace(o.ClientID+" "+strings.Join(o.Scopes, " ")), plain)
 	}
 	if srv.IncludeTools != nil {
-		fact("tools", "only "+strings.Join(srv.IncludeTools, ", "))
+		printFact(p, "tools", "only "+strings.Join(srv.IncludeTools, ", "), plain)
 	}
 	if len(srv.ExcludeTools) > 0 {
-		fact("without", strings.Join(srv.ExcludeTools, ", "))
+		printFact(p, "without", strings.Join(srv.ExcludeTools, ", "), plain)
 	}
 	if reads := srv.EnvReads(); len(reads) > 0 {
-		p.Line("  %s  %s", p.Dim("knows  "), p.Yellow(term.EscapeStrict(strings.Join(reads, ", ")+" of your environment")))
+		printFact(p, "knows", strings.Join(reads, ", ")+" of your environment", p.Yellow)
 	}
 }
 
