@@ -122,7 +122,7 @@ steps:
 	}
 	c := startTerminal(t, env, dir, "run", "go")
 	for _, want := range []string{
-		`permission Edit`, `write a file \(fs.write\)`, `exact    \S+/a.txt`, `-two`, `\+zwei\\u202e`, `why .*default`, `and stop: `,
+		`permission Edit`, `write a file \(fs.write\)`, `exact    \S+/a.txt`, `2 - two`, `2 \+ zwei\\u202e`, `why .*default`, `and stop: `,
 	} {
 		c.expect(want)
 	}
