@@ -33,15 +33,15 @@ func Break(line string, width int) []string {
 	return append(parts, line)
 }
 
-// Fold divides a line with colors into lines of at most width columns, between words where it can.
-func Fold(line string, width int) []string {
+// Wrap divides a line with colors into lines of at most width columns, between words where it can.
+func Wrap(line string, width int) []string {
 	line = ExpandTabs(line)
 	if Width(line) <= width {
 		return []string{line}
 	}
 	width = max(width, 2) // a wide character
 	wrapped := ansi.Wrap(line, width, " ")
-	lines := strings.Split(ansi.Hardwrap(wrapped, width, true), "\n") // Wrap can leave a space too many
+	lines := strings.Split(ansi.Hardwrap(wrapped, width, true), "\n") // it can leave a space too many
 	open := ""
 	for i, l := range lines {
 		lines[i] = open + l

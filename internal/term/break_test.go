@@ -29,7 +29,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
+func TestWrapColors(t *testing.T) {
 	for _, tt := range []struct {
 		line  string
 		width int
@@ -40,8 +40,8 @@ func TestFold(t *testing.T) {
 		{"\x1b[2mone two\x1b[0m three", 5, []string{"\x1b[2mone\x1b[0m", "\x1b[2mtwo\x1b[0m", "three"}},
 		{"one \x1b[1mtwo three\x1b[0m", 7, []string{"one \x1b[1mtwo\x1b[0m", "\x1b[1mthree\x1b[0m"}},
 	} {
-		if got := Fold(tt.line, tt.width); !slices.Equal(got, tt.want) {
-			t.Errorf("Fold(%q, %d) = %q, want %q", tt.line, tt.width, got, tt.want)
+		if got := Wrap(tt.line, tt.width); !slices.Equal(got, tt.want) {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", tt.line, tt.width, got, tt.want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestBreakKeepsEverything(t *testing.T) {
 				t.Fatalf("%q is wider than %d", p, width)
 			}
 		}
-		for _, l := range Fold("\x1b[2m"+line+"\x1b[0m x", width) {
+		for _, l := range Wrap("\x1b[2m"+line+"\x1b[0m x", width) {
 			if Width(l) > width {
 				t.Fatalf("folded %q is wider than %d", l, width)
 			}

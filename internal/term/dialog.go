@@ -185,7 +185,7 @@ func (d *Dialog) again(p part) []string {
 
 func (d *Dialog) fold(lines []string) (folded []string) {
 	for _, l := range lines {
-		folded = append(folded, Fold(l, d.out.Width)...)
+		folded = append(folded, Wrap(l, d.out.Width)...)
 	}
 	return folded
 }

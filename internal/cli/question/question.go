@@ -99,7 +99,7 @@ func printHead(p *term.Printer, text string, q approval.Request) {
 		text += p.Dim("  (agent " + oneLine(q.Agent) + ")")
 	}
 	if p.TTY {
-		text = strings.Join(term.Fold(text, p.Columns()-2), "\n  ")
+		text = strings.Join(term.Wrap(text, p.Columns()-2), "\n  ")
 	}
 	p.Line("%s", text)
 }

@@ -27,7 +27,7 @@ type cache struct {
 func (i *Inbox) View(width, height int, now time.Time) (lines []string, cursor *live.Position) {
 	s := term.Style{Color: i.p.Err.Color}
 	if now.Before(i.until) && i.notice != "" {
-		lines = term.Fold(s.Dim("· "+i.notice), width)
+		lines = term.Wrap(s.Dim("· "+i.notice), width)
 	}
 	e := i.current
 	switch {
@@ -62,7 +62,7 @@ func (i *Inbox) View(width, height int, now time.Time) (lines []string, cursor *
 	lines = append(lines, shown...)
 	switch below := len(text) - e.offset - len(shown); {
 	case e.needsScroll():
-		return append(lines, term.Fold(s.Yellow(fmt.Sprintf("↓ %s below", term.Count(below, "line")))+s.Dim(" · read to the end to answer: ")+s.Bold("space")+s.Dim(" or ")+s.Bold("pgdn"), width)...), nil
+		return append(lines, term.Wrap(s.Yellow(fmt.Sprintf("↓ %s below", term.Count(below, "line")))+s.Dim(" · read to the end to answer: ")+s.Bold("space")+s.Dim(" or ")+s.Bold("pgdn"), width)...), nil
 	case len(text) > len(shown):
 		lines = append(lines, term.Clip(s.Dim(fmt.Sprintf("lines %d-%d of %d · ↑↓", e.offset+1, e.offset+len(shown), len(text))), width))
 	}
@@ -88,7 +88,7 @@ func (i *Inbox) layOut(e *entry, s term.Style, width int, now time.Time) (text, 
 		e.lines.width, e.lines.second = width, now.Unix()
 		e.lines.text, e.lines.prompt = e.dialog.View(width)
 		if e.note != "" {
-			e.lines.text = append(e.lines.text, term.Fold(s.Red(term.EscapeStrict(term.OneLine(e.note))), width)...)
+			e.lines.text = append(e.lines.text, term.Wrap(s.Red(term.EscapeStrict(term.OneLine(e.note))), width)...)
 		}
 		e.lines.text = i.numbered(e, s, e.lines.text, width)
 	}
