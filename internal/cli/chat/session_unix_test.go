@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -306,5 +307,54 @@ func TestSessionDaemonKilled(t *testing.T) {
 	d.answer(s, "the second")
 	if !d.made() {
 		t.Error("the command did not run after the answer")
+	}
+}
+
+// A daemon that ends when it is not used stays while a run waits for an answer, without any client.
+func TestSessionKeepsDaemon(t *testing.T) {
+	d := newDesk(t)
+	cmd := exec.Command(testprogram.Path(t), "daemon", "--exit-idle=200ms", "--log-file="+filepath.Join(d.dir, "log"))
+	cmd.Env = d.p.Env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	d.p.Executable = func() (string, error) { return "/nowhere", errors.New("another daemon is started") }
+	var s *Session
+	for s == nil || !s.About().Daemon { // until it serves
+		if s != nil {
+			d.close(s)
+		}
+		var err error
+		if s, err = d.open(Start{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.send(s, "command")
+	q := d.asked(s)
+	d.close(s)
+	select {
+	case err := <-ended:
+		t.Fatalf("the daemon has left the run alone: %v", err)
+	case <-time.After(time.Second): // five times the time without use
+	}
+	s, err := d.open(Start{Attach: true})
+	if err != nil || !s.About().Daemon {
+		t.Fatalf("%+v: %v", s, err)
+	}
+	if _, err := s.Answer(t.Context(), &q, approval.Answer{Decision: approval.Deny}); err != nil {
+		t.Error(err)
+	}
+	d.answer(s, "the first")
+	d.close(s)
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the daemon does not end")
 	}
 }
