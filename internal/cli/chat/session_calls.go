@@ -21,6 +21,12 @@ func (s *Session) List(ctx context.Context, q client.ListOptions) (page *api.Pag
 	return page, err
 }
 
+// Withdraw takes back a message that Send has queued: conversation.Queued has its id. If the model
+// has it already, the error is a conflict.
+func (s *Session) Withdraw(ctx context.Context, queued string) error {
+	return s.call(ctx, func(c *client.Client) error { return c.WithdrawSteering(ctx, s.ID(), queued) })
+}
+
 // Rename changes the title.
 func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.call(ctx, func(c *client.Client) error {

@@ -214,6 +214,15 @@ func TestSessionQueuesAndAttaches(t *testing.T) {
 	s := d.here(nil, false)
 	d.send(s, "command")
 	q := d.asked(s)
+	back, err := s.Client().SteerRun(t.Context(), s.ID(), "take this back")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if err := s.Withdraw(t.Context(), back.SteeringID); (err == nil) != (i == 0) {
+			t.Errorf("withdrawn %d times: %v", i+1, err)
+		}
+	}
 	d.send(s, "more")
 	d.close(s) // as when the terminal closes without a daemon
 
