@@ -86,7 +86,7 @@ var layers = map[string]int{
 	"internal/term/pager":        3, // a page that scrolls
 	"internal/term/pick":         3, // a list with a fuzzy filter
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
-	"internal/term/input":        1, // reads keys of a terminal
+	"internal/term/input":        0, // reads keys of a terminal
 	"internal/term/live":         1, // draws the end of a conversation
 	"internal/markdown":          2, // Markdown of a model as lines of a terminal, while it arrives
 	"internal/term/paint":        3, // colors, widths and line breaks
@@ -322,7 +322,7 @@ var heavyPackages = map[string][]string{
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/charmbracelet/colorprofile":  {"internal/term/live"},        // of ultraviolet
-	"github.com/charmbracelet/ultraviolet":   {"internal/term/input", "internal/term/live"},
+	"github.com/charmbracelet/ultraviolet":   {"internal/term", "internal/term/input", "internal/term/live"},
 	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live", "internal/term/pager", "internal/term/paint", "internal/term/pick"}, // ansi: clusters of characters and their width
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},

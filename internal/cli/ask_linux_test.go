@@ -142,7 +142,7 @@ steps:
 }
 
 func TestTypeAheadIgnored(t *testing.T) {
-	dir, env := scriptedFolder(t, oneCommand+"  - text: more\n") // the typed line is queued for the model
+	dir, env := scriptedFolder(t, oneCommand)
 	c := startTerminalAfter(t, "yyyy\r", env, dir, "run", "go")
 	c.expect(`and stop: `)
 	c.press("n")

@@ -57,8 +57,11 @@ func startTerminalWith(t *testing.T, size *unix.Winsize, typed string, env []str
 		Args: args, Env: env, Stdin: slave, Stdout: slave, Stderr: slave,
 		Getwd: func() (string, error) { return dir, nil },
 	}
-	if typed != "" {
+	if typed != "" { // a whole line, which has reached the terminal when the program starts
 		c.press(typed)
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(slave.Fd()), Events: unix.POLLIN}}, 10_000); n != 1 {
+			t.Fatalf("the terminal has no line: %v", err)
+		}
 	}
 	go c.watch()
 	go func() { c.code <- Run(ctx, p) }()

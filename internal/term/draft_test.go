@@ -8,10 +8,24 @@ import (
 	"pgregory.net/rapid"
 )
 
+// typeKeys types keys and returns the texts that Enter has ended.
+func typeKeys(d *draft, keys string) (texts []string) {
+	for _, e := range d.keys.Feed([]byte(keys)) {
+		switch d.press(e) {
+		case "enter", "ctrl+j":
+			if text := d.take(); text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
 func TestDraft(t *testing.T) {
-	for name, tt := range map[string]struct{ typed, lines, rest string }{
+	for name, tt := range map[string]struct{ typed, texts, rest string }{
 		"lines":                    {"one\rtwo\nthree", "one|two", "three"},
 		"empty lines":              {"\r \r\n", "", ""},
+		"a newline":                {"one\x1b\rtwo\r", "one\ntwo", ""},
 		"backspace":                {"ab\x7fc\x08d", "", "ad"},
 		"backspace on nothing":     {"\x7f\x7fa", "", "a"},
 		"backspace, wide":          {"漢字\x7f", "", "漢"},
@@ -22,8 +36,8 @@ func TestDraft(t *testing.T) {
 		"ctrl-w on one word":       {"one\x17", "", ""},
 		"arrow keys":               {"a\x1b[A\x1bOB\x1b[1;5Cb", "", "ab"},
 		"alt and a key":            {"a\x1bxb", "", "ab"},
-		"paste":                    {"\x1b[200~one\r\ntwo\n three\x1b[201~ four\r", "one two  three four", ""},
-		"pasted escape":            {"\x1b[200~a\x1b[31mb\x1b[201~", "", "ab"},
+		"paste":                    {"\x1b[200~one\r\ntwo\n  three\x1b[201~ four\r", "one\ntwo\n  three four", ""},
+		"pasted escape":            {"\x1b[200~a\x1b[31mb\x1b]0;t\x07c\x00d\x1b[201~", "", "abcd"},
 		"answer of the terminal":   {"a\x1b]11;rgb:0/0/0\x07\x1bP>|xterm\x1b\\b", "", "ab"},
 		"other control characters": {"a\x00\x01\x04b", "", "ab"},
 		"invalid bytes":            {"a\xffb\xc3(", "", "ab("},
@@ -31,42 +45,32 @@ func TestDraft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d draft
-			var lines []string
-			for _, c := range []byte(tt.typed) {
-				if line, entered := d.feed(c); entered {
-					lines = append(lines, line)
-				}
-			}
-			if got := strings.Join(lines, "|"); got != tt.lines || d.text != tt.rest {
-				t.Errorf("%q and %q, want %q and %q", got, d.text, tt.lines, tt.rest)
+			if got := strings.Join(typeKeys(&d, tt.typed), "|"); got != tt.texts || d.text != tt.rest {
+				t.Errorf("%q and %q, want %q and %q", got, d.text, tt.texts, tt.rest)
 			}
 		})
-	}
-}
-
-func TestDraftEscape(t *testing.T) {
-	var d draft
-	for _, c := range []byte("a\x1b") {
-		d.feed(c)
-	}
-	if !d.silent() || d.silent() {
-		t.Error("Esc alone is not reported once")
-	}
-	if d.feed('b'); d.text != "ab" {
-		t.Errorf("the draft is %q after Esc", d.text)
 	}
 }
 
 func TestDraftAnyBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d draft
-		for _, c := range rapid.SliceOf(rapid.Byte()).Draw(t, "typed") {
-			line, _ := d.feed(c)
-			if !utf8.ValidString(d.text) || strings.ContainsAny(line+d.text, "\r\n\x1b\x07") {
-				t.Fatalf("the draft is %q, the line %q", d.text, line)
-			}
+		texts := typeKeys(&d, string(rapid.SliceOf(rapid.Byte()).Draw(t, "typed")))
+		if all := strings.Join(texts, "") + d.text; !utf8.ValidString(all) || strings.ContainsAny(all, "\r\x1b\x07") {
+			t.Fatalf("the draft is %q, the texts %q", d.text, texts)
 		}
 	})
+}
+
+func TestTail(t *testing.T) {
+	for text, want := range map[string]string{
+		"abc": "abc", "0123456789": "0123456789", "0123456789a": "…3456789a", "a\nb\tc": "a⏎b c", "a\x1b": "a\\x1b",
+		strings.Repeat("漢", 500): "…漢漢漢漢",
+	} {
+		if got := tail(text, 10); got != want {
+			t.Errorf("tail(%q) = %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestColumn(t *testing.T) {

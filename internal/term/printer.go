@@ -277,7 +277,7 @@ func (p *Printer) Interrupting() {
 }
 
 // Reset prepares the terminal for the immediate end of the process. It erases the progress line, or
-// else ends the current line, and prints a message.
+// else ends the current line, and prints a message. What the user was typing stays on the screen.
 func (p *Printer) Reset() {
 	if !p.TTY {
 		return
@@ -291,7 +291,7 @@ func (p *Printer) Reset() {
 	}
 	defer p.screen.mu.Unlock()
 	end := "\n"
-	if p.progress != nil && p.progress.undo != "" {
+	if p.progress != nil && p.progress.undo != "" && p.screen.draft == "" {
 		if end = p.progress.erase(); p.screen.midLine {
 			end += "\n"
 		}

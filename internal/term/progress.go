@@ -3,7 +3,6 @@ package term
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 )
@@ -110,7 +109,7 @@ func (p *Progress) drawDraft() string {
 		return ""
 	}
 	columns := p.style.Columns()
-	text := p.style.Bold("> ") + tail(strings.ReplaceAll(Escape(s.draft), "\n", " "), columns-3)
+	text := p.style.Bold("> ") + tail(s.draft, columns-3)
 	p.undo = eraseLine
 	if !s.midLine {
 		return eraseLine + text

@@ -3,14 +3,20 @@ package term
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+
+	uv "github.com/charmbracelet/ultraviolet"
 )
 
 // Typing reads what the user types while the program works, so that it neither mixes with the
-// output nor reaches the shell. The terminal does not echo; the unfinished line is shown below the
-// output. An open question takes the keyboard, and the unfinished line comes back after it. A nil
-// Typing does nothing.
+// output nor reaches the shell. The terminal does not echo; the unfinished text is shown below the
+// output. An open question takes the keyboard, and the unfinished text comes back after it. What was
+// typed before the program read the keyboard becomes unfinished text, because the user did not type
+// it for the program. A dumb terminal echoes and delivers whole lines. A nil Typing does nothing.
 //
 //	typing := t.Type(func(line string) { queue(line) }, interrupt)
 //	defer func() { unsent := typing.Stop() … }()
@@ -25,7 +31,9 @@ type Typing struct {
 	done    sync.WaitGroup
 	stopped bool
 
-	draft draft // used by the goroutine; by others when it has ended
+	draft draft  // used by the goroutine; by others when it has ended
+	early string // in a dumb terminal: what was typed before the program read the keyboard
+	lines bool   // the terminal delivers whole lines
 	raw   rawMode
 	last  time.Time // when the last key was read; guarded by out.screen.mu
 }
@@ -37,14 +45,15 @@ const (
 	// typingLimit is how long a question waits for such a pause.
 	typingLimit = 5 * time.Second
 
-	pasteOn, pasteOff = "\x1b[?2004h", "\x1b[?2004l"
+	pasteOn, pasteOff    = "\x1b[?2004h", "\x1b[?2004l"
+	pasteStart, pasteEnd = "\x1b[200~", "\x1b[201~"
 )
 
-// Type starts to read what the user types. It calls enter with each line and escape when Esc is
-// pressed, on another goroutine. It returns nil unless the program can read single keys and can
-// draw in the terminal. The caller calls Stop.
-func (t *Terminal) Type(enter func(line string), escape func()) *Typing {
-	if !IsTerminal(t.in) || !t.Err.TTY || t.Err.Dumb {
+// Type starts to read what the user types. It calls enter with each text and escape when Esc is
+// pressed, on another goroutine. It returns nil unless the program can read single keys and shows
+// its output in a terminal. The caller calls Stop.
+func (t *Terminal) Type(enter func(text string), escape func()) *Typing {
+	if !IsTerminal(t.in) || !t.Err.TTY {
 		return nil
 	}
 	if t.keys == nil {
@@ -53,39 +62,87 @@ func (t *Terminal) Type(enter func(line string), escape func()) *Typing {
 	if t.keys.tty == nil || !inForeground(t.keys.tty) {
 		return nil
 	}
-	y := &Typing{keys: t.keys, out: t.Err, enter: enter, escape: escape}
+	y := &Typing{keys: t.keys, out: t.Err, enter: enter, escape: escape, lines: t.Err.Dumb}
 	t.keys.typing = y
+	y.readEarly()
 	y.resume()
 	return y
 }
 
-// Stop restores the terminal. It returns the line that was not finished, and discards what the
-// terminal has not delivered yet.
+// readEarly reads what was typed before now.
+func (y *Typing) readEarly() {
+	if y.raw.enter(y.keys.tty, false) != nil || y.keys.typed == nil && unread(y.keys.tty) == 0 { // an unfinished line is input in this mode only
+		return
+	}
+	y.keys.start()
+	for _, e := range y.draft.keys.Feed(slices.Concat([]byte(pasteStart), y.arrived(), []byte(pasteEnd))) {
+		y.draft.press(e)
+	}
+	y.draft.text = strings.TrimLeftFunc(y.draft.text, unicode.IsSpace)
+	if y.lines {
+		y.early = y.draft.take()
+	}
+}
+
+// Stop restores the terminal. It returns the text that was not finished.
 func (y *Typing) Stop() (unfinished string) {
 	if y == nil {
 		return ""
 	}
+	y.mu.Lock()
+	if y.lines && y.quit != nil {
+		_ = y.raw.enter(y.keys.tty, false)
+	}
+	y.mu.Unlock()
 	y.pause()
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.stopped = true
-	y.draft.pasting = true // an Enter that no one handles any more
-	y.drain()
-	flushIfForeground(y.keys.tty)
-	return y.draft.text
+	for _, e := range y.draft.keys.Feed([]byte(pasteEnd)) { // an open paste
+		y.draft.press(e)
+	}
+	return strings.TrimSpace(y.early + "\n" + y.draft.take())
 }
 
-// drain adds what was already read to the draft.
-func (y *Typing) drain() {
+const (
+	// arrivalDelay is how long a byte can be on its way from the terminal to the program.
+	arrivalDelay = 2 * time.Millisecond
+	arrivalLimit = 200 * time.Millisecond
+)
+
+// arrived returns what the user has typed until now and was not processed.
+func (y *Typing) arrived() (b []byte) {
+	for start := time.Now(); time.Since(start) < arrivalLimit; {
+		silence := time.NewTimer(arrivalDelay)
+		select {
+		case c, ok := <-y.keys.typed:
+			silence.Stop()
+			if !ok {
+				return b
+			}
+			b = append(b, c)
+			continue
+		case <-silence.C:
+		}
+		if unread(y.keys.tty) == 0 {
+			return b
+		}
+	}
+	return b
+}
+
+// chunk returns a byte and those that have arrived after it.
+func (y *Typing) chunk(first byte) []byte {
+	b := []byte{first}
 	for {
 		select {
 		case c, ok := <-y.keys.typed:
 			if !ok {
-				return
+				return b
 			}
-			y.draft.feed(c)
+			b = append(b, c)
 		default:
-			return
+			return b
 		}
 	}
 }
@@ -127,6 +184,11 @@ func (y *Typing) pause() {
 	close(y.quit)
 	y.done.Wait()
 	y.quit = nil
+	if y.out.screen.leave.Load() != nil {
+		y.press(y.draft.keys.Feed(y.arrived()), nil)
+		y.draft.keys.Flush() // an incomplete key
+		flushInput(y.keys.tty)
+	}
 	y.leave()
 }
 
@@ -149,12 +211,14 @@ func (y *Typing) resume() {
 
 // begin takes the terminal from the shell's settings to those of typing.
 func (y *Typing) begin() bool {
-	if !inForeground(y.keys.tty) || y.raw.enter(y.keys.tty) != nil {
+	if !inForeground(y.keys.tty) || y.raw.enter(y.keys.tty, y.lines) != nil {
 		return false
 	}
 	s := y.out.screen
 	s.leave.Store(&y.raw)
-	y.out.control(pasteOn, func() { s.typing, s.draft = true, y.draft.text })
+	if !y.lines {
+		y.out.control(pasteOn, func() { s.typing, s.draft = true, y.draft.text })
+	}
 	return true
 }
 
@@ -164,7 +228,9 @@ func (y *Typing) leave() {
 	if s.leave.Swap(nil) == nil {
 		return
 	}
-	y.out.control(pasteOff, func() { s.typing, s.draft = false, "" })
+	if !y.lines {
+		y.out.control(pasteOff, func() { s.typing, s.draft = false, "" })
+	}
 	y.raw.leave()
 }
 
@@ -180,8 +246,9 @@ func (y *Typing) read(quit <-chan struct{}) {
 	resumed, done := continued()
 	defer done()
 	for {
-		silence := time.NewTimer(escapeDelay)
-		if len(y.draft.esc) == 0 {
+		wait := y.draft.keys.Wait()
+		silence := time.NewTimer(wait)
+		if wait == 0 {
 			silence.Stop()
 		}
 		select {
@@ -191,49 +258,60 @@ func (y *Typing) read(quit <-chan struct{}) {
 		case <-resumed: // after a signal from another program, or our own stop
 			y.begin()
 		case <-silence.C:
-			if y.draft.silent() {
-				y.escape()
-			}
+			y.press(y.draft.keys.Flush(), quit)
 		case c, ok := <-y.keys.typed:
 			if !ok {
 				return
 			}
-			y.key(c, quit)
+			y.press(y.draft.keys.Feed(y.chunk(c)), quit)
 		}
 		silence.Stop()
 	}
 }
 
-// The keys Ctrl-\ and Ctrl-Z. The terminal does not send their signals, so that it can be restored
-// first.
-const (
-	quitKey = 0x1c
-	stopKey = 0x1a
-)
-
-// key processes one byte and shows the draft.
-func (y *Typing) key(c byte, quit <-chan struct{}) {
-	switch {
-	case y.draft.pasting:
-	case c == quitKey:
-		y.leave()
-		quitSelf()
-		return
-	case c == stopKey:
-		y.suspend(quit)
-		return
-	}
-	line, entered := y.draft.feed(c)
-	s := y.out.screen
-	y.out.control("", func() {
-		y.last = time.Now()
-		if len(y.keys.typed) == 0 || entered { // pasted text is shown once
-			s.draft = y.draft.text
+// press processes events of the keyboard and shows the draft. If quit is nil, the keyboard is about
+// to be left, so that only text matters. The terminal does not send the signals of Ctrl-Z and
+// Ctrl-\, so that it can be restored first.
+func (y *Typing) press(events []uv.Event, quit <-chan struct{}) {
+	y.out.screen.mu.Lock()
+	y.last = time.Now()
+	y.out.screen.mu.Unlock()
+	for _, e := range events {
+		name := y.draft.press(e)
+		switch name {
+		case "enter", "ctrl+j":
+			text := y.draft.take()
+			y.show()
+			if text != "" {
+				y.enter(text)
+			}
+			continue
 		}
-	})
-	if entered {
-		y.enter(line)
+		if quit == nil {
+			continue
+		}
+		switch name {
+		case "esc":
+			y.show()
+			y.escape()
+		case "ctrl+\\":
+			y.leave()
+			quitSelf()
+		case "ctrl+z":
+			y.suspend(quit)
+		}
 	}
+	y.show()
+}
+
+// show draws the draft. In a dumb terminal, Enter has moved the cursor to the next line.
+func (y *Typing) show() {
+	s := y.out.screen
+	if y.lines {
+		y.out.setMidLine(false)
+		return
+	}
+	y.out.control("", func() { s.draft = y.draft.text })
 }
 
 // suspend stops the process as Ctrl-Z does, with the terminal as the shell left it. It returns when
@@ -261,11 +339,5 @@ const foregroundCheck = 200 * time.Millisecond
 func waitForeground(f *os.File) {
 	for waitInput(f) && !inForeground(f) {
 		time.Sleep(foregroundCheck)
-	}
-}
-
-func flushIfForeground(f *os.File) {
-	if inForeground(f) {
-		flushInput(f)
 	}
 }

@@ -8,30 +8,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawMode is the mode of a terminal in which [Typing] reads it. It is safe for concurrent use.
+// rawMode is the mode of a terminal while [Typing] reads it. It is safe for concurrent use.
 type rawMode struct {
 	mu  sync.Mutex
-	fd  int
+	tty *os.File
 	old *unix.Termios // nil if the terminal is as it was
 }
 
-// enter makes the terminal deliver every key at once, without echo.
-func (m *rawMode) enter(f *os.File) error {
+// enter makes the terminal deliver every key at once, without echo. If lines is true, the terminal
+// echoes and delivers whole lines, and Ctrl-D does not end the input.
+func (m *rawMode) enter(f *os.File, lines bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.fd = int(f.Fd())
+	m.tty = f
+	fd := int(f.Fd())
 	old := m.old
 	if old == nil {
 		var err error
-		if old, err = unix.IoctlGetTermios(m.fd, unix.TCGETS); err != nil {
+		if old, err = unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
 			return err
 		}
 	}
 	raw := *old
-	raw.Lflag &^= unix.ICANON | unix.ECHO
-	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-	raw.Cc[unix.VQUIT], raw.Cc[unix.VSUSP] = 0, 0 // they arrive as quitKey and stopKey, so that the terminal is restored first
-	if err := unix.IoctlSetTermios(m.fd, unix.TCSETS, &raw); err != nil {
+	if lines {
+		raw.Cc[unix.VEOF] = 0
+	} else {
+		raw.Lflag &^= unix.ICANON | unix.ECHO
+		raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+		raw.Cc[unix.VQUIT], raw.Cc[unix.VSUSP] = 0, 0 // they arrive as keys, so that the terminal is restored first
+	}
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &raw); err != nil {
 		return err
 	}
 	m.old = old
@@ -42,19 +48,26 @@ func (m *rawMode) enter(f *os.File) error {
 func (m *rawMode) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.old != nil && foregroundFD(m.fd) {
-		_ = unix.IoctlSetTermios(m.fd, unix.TCSETS, m.old)
+	if m.old != nil && inForeground(m.tty) {
+		_ = unix.IoctlSetTermios(int(m.tty.Fd()), unix.TCSETS, m.old)
 	}
 	m.old = nil
 }
 
 // inForeground reports whether this process may read the terminal and set its modes. Without job
 // control it may.
-func inForeground(f *os.File) bool { return foregroundFD(int(f.Fd())) }
-
-func foregroundFD(fd int) bool {
-	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+func inForeground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()
+}
+
+// unread returns how many bytes of input a terminal has.
+func unread(f *os.File) int {
+	n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // waitInput waits until the terminal has input or has ended. It returns false if the file is closed.

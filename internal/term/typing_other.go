@@ -9,11 +9,13 @@ import (
 
 type rawMode struct{}
 
-func (*rawMode) enter(*os.File) error { return errors.ErrUnsupported }
+func (*rawMode) enter(*os.File, bool) error { return errors.ErrUnsupported }
 
 func (*rawMode) leave() {}
 
 func inForeground(*os.File) bool { return true }
+
+func unread(*os.File) int { return 0 }
 
 func waitInput(*os.File) bool { return true }
 

@@ -121,9 +121,11 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	if err != nil {
 		return outcome.FromError(err), err
 	}
+	masked := func(text string) string { return text }
 	if mask, err := rules.Masker(); err == nil {
-		c.Name, _ = mask.Text(c.Name)
+		masked = func(text string) string { text, _ = mask.Text(text); return text }
 	}
+	c.Name = masked(c.Name)
 	t, err := c.target(ctx, p, d, cwd, in, len(input) > 0)
 	if err != nil {
 		return outcome.FromError(err), err
@@ -159,6 +161,7 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	c.typed.receive(receiver{
 		send:    func(ctx context.Context, text string) error { return run.Send(ctx, transcript.Text{Text: text}) },
 		pending: func() bool { return true }, // the events tell
+		masked:  masked,
 	})
 	return c.drive(ctx, c.remoteEvents(ctx, run, t, answers), view, func() {})
 }

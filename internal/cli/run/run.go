@@ -31,7 +31,7 @@ func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer func() {
 		cancel(nil)
-		c.typed.stop()
+		c.typed.stop(c.ResumeArgs())
 	}()
 	view := c.view(p)
 	code, err := c.start(ctx, p, view, settle, cancel)
@@ -237,6 +237,7 @@ func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *co
 		c.typed.receive(receiver{
 			send:    func(ctx context.Context, text string) error { return a.Submit(ctx, transcript.Text{Text: text}) },
 			pending: func() bool { return len(a.Snapshot().Pending) > 0 },
+			masked:  a.Masked,
 		})
 		for more := true; more; input = nil {
 			more = false

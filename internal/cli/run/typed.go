@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +18,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// typed is the input that the user types while the run works: each line is queued and sent to the
+// typed is the input that the user types while the run works: each text is queued and sent to the
 // running turn, in order. A nil typed does nothing.
 //
 //	keyboard ─► waiting ─send─► accepted (durable) ─► shown as a user line when the model gets it
+//	                └─ blocked by a hook, or the run has ended: returned to the user
 type typed struct {
 	p      *command.Program
 	typing *term.Typing
@@ -28,23 +30,29 @@ type typed struct {
 	wake   chan struct{}
 	done   sync.WaitGroup
 
-	sending sync.Mutex // held while a line is sent
+	sending sync.Mutex // held while a text is sent
 
 	mu       sync.Mutex
 	to       receiver // zero until the session is open
+	session  string
 	open     bool
 	waiting  []string
-	accepted []string
+	accepted []string // with masked secrets, as in the log
+	blocked  []string
 }
 
 // receiver takes input for a run, in this process or in the daemon.
 type receiver struct {
 	send    func(ctx context.Context, text string) error // returns after the text is durable
 	pending func() bool                                  // reports whether the run can have input left to work on
+	masked  func(text string) string                     // returns the text as the log has it
 }
 
 // sendTimeout is how long a daemon that does not answer can hold up the end of the command.
 const sendTimeout = 10 * time.Second
+
+// maxHint is the maximum length of a text in a command that sends it.
+const maxHint = 200
 
 // listen starts to read the keyboard if the run is shown as text in a terminal. Esc calls cancel.
 func (c *Cmd) listen(ctx context.Context, p *command.Program, cancel context.CancelCauseFunc) *typed {
@@ -63,12 +71,23 @@ func (c *Cmd) listen(ctx context.Context, p *command.Program, cancel context.Can
 	return t
 }
 
-func (t *typed) enter(line string) {
-	t.p.Err.Line("%s", t.p.Err.Dim("queued: "+term.Escape(line)))
+func (t *typed) enter(text string) {
+	if t.ctx.Err() == nil {
+		t.p.Err.Line("%s", t.p.Err.Dim("queued: "+brief(text)))
+	}
 	t.mu.Lock()
-	t.waiting = append(t.waiting, line)
+	t.waiting = append(t.waiting, text)
 	t.mu.Unlock()
 	t.poke()
+}
+
+// brief returns the first line of a text, and how many more there are.
+func brief(text string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if more {
+		first += fmt.Sprintf(" (and %s)", term.Count(strings.Count(rest, "\n")+1, "more line"))
+	}
+	return term.Escape(first)
 }
 
 func (t *typed) poke() {
@@ -78,7 +97,7 @@ func (t *typed) poke() {
 	}
 }
 
-// work sends the lines that wait, until the run ends.
+// work sends the texts that wait, until the run ends.
 func (t *typed) work() {
 	for {
 		select {
@@ -90,8 +109,8 @@ func (t *typed) work() {
 	}
 }
 
-// flush sends the lines that wait. A line that cannot be sent keeps waiting, and so do the lines
-// after it.
+// flush sends the texts that wait. A text that a hook blocks is not sent again. Any other text that
+// cannot be sent keeps waiting, and so do the texts after it.
 func (t *typed) flush() {
 	t.sending.Lock()
 	defer t.sending.Unlock()
@@ -102,22 +121,32 @@ func (t *typed) flush() {
 			return
 		}
 		text := t.waiting[0]
-		t.waiting, t.accepted = t.waiting[1:], append(t.accepted, text) // the model can get it before send returns
+		recorded := t.to.masked(text)
+		t.waiting, t.accepted = t.waiting[1:], append(t.accepted, recorded) // the model can get it before send returns
 		t.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), sendTimeout) // an interrupt does not leave a line half sent
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), sendTimeout) // an interrupt does not leave a text half sent
 		err := t.to.send(ctx, text)
 		cancel()
 		if err == nil {
 			continue
 		}
+		_, isBlocked := errors.AsType[*event.Error](err)
 		t.mu.Lock()
-		if i := slices.Index(t.accepted, text); i >= 0 {
+		if i := slices.Index(t.accepted, recorded); i >= 0 {
 			t.accepted = slices.Delete(t.accepted, i, i+1)
-			t.waiting = append([]string{text}, t.waiting...)
+			if isBlocked {
+				t.blocked = append(t.blocked, text)
+			} else {
+				t.waiting = append([]string{text}, t.waiting...)
+			}
 		}
 		t.mu.Unlock()
-		if !errors.Is(err, agent.ErrApprovalPending) {
-			t.p.Warn("cannot send the queued text: %v", err)
+		switch {
+		case isBlocked:
+			t.p.Warn("the queued text %q was not sent: %v", brief(text), err)
+			continue
+		case !errors.Is(err, agent.ErrApprovalPending):
+			t.p.Warn("cannot send the queued text now: %v", err)
 		}
 		return
 	}
@@ -143,10 +172,13 @@ func (t *typed) observe(e event.Event) bool {
 	defer t.mu.Unlock()
 	switch e := e.(type) {
 	case event.SessionOpened:
+		t.session = e.ID
 		t.open = t.to.send != nil
 		t.poke()
-	case event.ApprovalResolved:
-		t.poke()
+	case event.ApprovalResolved, event.SubagentEvent: // an approval may have kept the texts waiting
+		if len(t.waiting) > 0 {
+			t.poke()
+		}
 	case event.Notice:
 		return !slices.ContainsFunc(t.accepted, func(text string) bool {
 			return strings.HasPrefix(e.Text, "message from ") && strings.HasSuffix(e.Text, ": "+text)
@@ -162,7 +194,7 @@ func (t *typed) observe(e event.Event) bool {
 				return false
 			}
 			got = got[i+len(text):]
-			t.p.Err.Line("%s %s", t.p.Err.Bold(">"), term.Escape(text))
+			t.p.Err.Line("%s %s", t.p.Err.Bold(">"), brief(text))
 			return true
 		})
 	}
@@ -178,7 +210,7 @@ func (t *typed) more(r *event.Result) bool {
 	if r.Reason == event.ReasonCompleted {
 		t.flush()
 	}
-	t.sending.Lock() // no line is on its way when the agent is closed
+	t.sending.Lock() // no text is on its way when the agent is closed
 	defer t.sending.Unlock()
 	t.mu.Lock()
 	unseen, to := len(t.accepted) > 0, t.to
@@ -192,9 +224,9 @@ func (t *typed) more(r *event.Result) bool {
 	return false
 }
 
-// stop restores the terminal and says what happened to the input that the model has not got. The
-// caller has ended ctx.
-func (t *typed) stop() {
+// stop restores the terminal and returns to the user the input that the model has not got. The
+// caller has ended ctx. args are the flags of the command that resumes the session.
+func (t *typed) stop(args string) {
 	if t == nil {
 		return
 	}
@@ -203,11 +235,20 @@ func (t *typed) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, text := range t.accepted {
-		t.p.Err.Line("%s", t.p.Err.Dim("saved, but the model has not seen it: "+term.Escape(text)))
+		t.p.Err.Line("%s %s", t.p.Err.Yellow("saved, but the model has not seen it:"), brief(text))
 	}
-	for _, text := range append(t.waiting, unfinished) {
-		if strings.TrimSpace(text) != "" {
-			t.p.Err.Line("%s %s", t.p.Err.Yellow("not sent:"), term.Escape(text))
+	returned := slices.Concat(t.blocked, t.waiting)
+	if unfinished != "" {
+		returned = append(returned, unfinished)
+	}
+	for _, text := range returned {
+		t.p.Err.Line("%s %s", t.p.Err.Yellow("not sent:"), term.Escape(text))
+	}
+	if len(returned) > 0 && t.session != "" {
+		text := `"…"`
+		if len(returned) == 1 && len(returned[0]) <= maxHint && !strings.Contains(returned[0], "\n") {
+			text = term.Quote(returned[0])
 		}
+		t.p.Err.Hint("send it: holdfast run " + args + "--resume " + t.session + " " + text)
 	}
 }

@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,6 +22,12 @@ type Decoder struct {
 const (
 	esc      = 0x1b
 	pasteEnd = "\x1b[201~"
+
+	// escapeDelay is how long a byte that starts a sequence waits to be one. After it, the byte is a
+	// key. The terminal sends a sequence at once, but a network can split it.
+	escapeDelay = 25 * time.Millisecond
+	// sequenceDelay is the same for a sequence that has more than two bytes.
+	sequenceDelay = 500 * time.Millisecond
 )
 
 // Feed adds bytes and returns the events that they complete. It drops invalid UTF-8, control
@@ -87,12 +94,17 @@ func (d *Decoder) alt(b []byte) (int, uv.Event) {
 	return 1, escape
 }
 
-// Ambiguous reports whether what has arrived can be a key by itself. A caller then waits for a short
-// time only.
-func (d *Decoder) Ambiguous() bool { return !d.pasting && len(d.buf) <= 2 }
-
-// Pending reports whether a key or sequence is incomplete.
-func (d *Decoder) Pending() bool { return !d.pasting && len(d.buf) > 0 }
+// Wait returns how long to wait for the rest of an incomplete key or sequence before [Decoder.Flush].
+// It is 0 if nothing is incomplete.
+func (d *Decoder) Wait() time.Duration {
+	switch {
+	case d.pasting || len(d.buf) == 0:
+		return 0
+	case len(d.buf) <= 2: // it can be a key by itself
+		return escapeDelay
+	}
+	return sequenceDelay
+}
 
 // pasted returns the pasted text if its end has arrived.
 func (d *Decoder) pasted() (string, bool) {

@@ -69,7 +69,7 @@ func decodeAll(parts ...string) []uv.Event {
 	for _, p := range parts {
 		events = append(events, d.Feed([]byte(p))...)
 	}
-	for d.Pending() {
+	for d.Wait() > 0 {
 		events = append(events, d.Flush()...)
 	}
 	return events
@@ -85,13 +85,13 @@ func TestDecode(t *testing.T) {
 
 func TestFlushWaitsForTheRest(t *testing.T) {
 	var d Decoder
-	if e := d.Feed([]byte("\x1b")); e != nil || !d.Pending() || !d.Ambiguous() {
+	if e := d.Feed([]byte("\x1b")); e != nil || d.Wait() != escapeDelay {
 		t.Errorf("got %v", e)
 	}
-	if e := d.Feed([]byte("[1;")); e != nil || d.Ambiguous() {
+	if e := d.Feed([]byte("[1;")); e != nil || d.Wait() != sequenceDelay {
 		t.Errorf("got %v", e)
 	}
-	if got := names(d.Feed([]byte("5A"))); got != "ctrl+up" || d.Pending() {
+	if got := names(d.Feed([]byte("5A"))); got != "ctrl+up" || d.Wait() != 0 {
 		t.Errorf("got %s", got)
 	}
 }
@@ -129,7 +129,7 @@ func FuzzDecoder(f *testing.F) {
 		var d Decoder
 		d.Feed(b)
 		d.Flush()
-		if d.Pending() {
+		if d.Wait() > 0 {
 			t.Errorf("%q stays pending", b)
 		}
 	})

@@ -31,11 +31,6 @@ import (
 type Resumed struct{}
 
 const (
-	// escapeDelay is how long a byte that starts a sequence waits to be one. After it, the byte is a
-	// key. The terminal sends a sequence at once, but a network can split it.
-	escapeDelay = 25 * time.Millisecond
-	// sequenceDelay is the same for a sequence that has more than two bytes.
-	sequenceDelay = 500 * time.Millisecond
 	// stopDelay is how long Suspend waits for the end of the stop. The system ignores a stop if no shell
 	// could continue the program; the terminal must then be raw again.
 	stopDelay = 200 * time.Millisecond
@@ -226,13 +221,10 @@ func (r *Reader) loop(chunks <-chan []byte) {
 		if !r.send(events...) {
 			return
 		}
-		switch {
-		case !d.Pending():
+		if wait := d.Wait(); wait > 0 {
+			silence.Reset(wait)
+		} else {
 			silence.Stop()
-		case d.Ambiguous():
-			silence.Reset(escapeDelay)
-		default:
-			silence.Reset(sequenceDelay)
 		}
 	}
 }
