@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
 )
@@ -69,8 +70,8 @@ func TestRunsOfDaemon(t *testing.T) {
 	}
 }
 
-// Without a daemon: logs -f follows a run of another process until that process ends; stop says how
-// to stop it; Ctrl-C ends only logs.
+// Without a daemon: logs -f follows a run of another process until that process ends; Ctrl-C ends
+// only logs. stop interrupts such a run.
 func TestRunsOfOtherProcess(t *testing.T) {
 	dir, env := scriptedFolder(t, oneCommand)
 	run := startTerminalProcess(t, env, dir, "run", "--session-id", "there", "go")
@@ -81,10 +82,6 @@ func TestRunsOfOtherProcess(t *testing.T) {
 	list.press("\x03")
 	if n := list.exit(); n != 0 {
 		t.Errorf("ps --watch ends with %d: %s", n, list.screen())
-	}
-	stop, _, said := newProgram(dir, env, "stop", "there")
-	if code := Run(t.Context(), stop); code != 7 || !strings.Contains(said.String(), "kill -INT ") {
-		t.Errorf("%d: %s", code, said)
 	}
 	left := startTerminalProcess(t, env, dir, "logs", "-f", "there")
 	left.expect(`\? approval 01`)
@@ -102,6 +99,33 @@ func TestRunsOfOtherProcess(t *testing.T) {
 	logs.expect(`it ended`)
 	if n := logs.exit(); n != 0 {
 		t.Errorf("logs -f ends with %d: %s", n, logs.screen())
+	}
+	again := startTerminalProcess(t, env, dir, "run", "--session-id", "again", "go")
+	again.expect(`and stop: `)
+	stop := startTerminalProcess(t, env, dir, "stop", "again")
+	if n := stop.exit(); n != 0 {
+		t.Errorf("stop ends with %d: %s", n, stop.screen())
+	}
+	stop.expect(`stopped session agai: kept \d items`)
+	if n := again.exit(); n != outcome.Interrupted.Exit {
+		t.Errorf("the run that was stopped ends with %d: %s", n, again.screen())
+	}
+}
+
+// stop interrupts only what it knows to be holdfast run.
+func TestStopOtherProgram(t *testing.T) {
+	dir, env := scriptedFolder(t, oneCommand)
+	held := startTerminal(t, env, dir, "run", "--session-id", "held", "go") // in the process of this test
+	held.expect(`and stop: `)
+	for range 2 {
+		stop, _, said := newProgram(dir, env, "stop", "held")
+		if code := Run(t.Context(), stop); code != outcome.Busy.Exit || !strings.Contains(said.String(), "hint: press Ctrl-C in its terminal, or end process ") {
+			t.Errorf("%d: %s", code, said)
+		}
+	}
+	held.press("n")
+	if n := held.exit(); n != 0 {
+		t.Errorf("the run ends with %d: %s", n, held.screen())
 	}
 }
 

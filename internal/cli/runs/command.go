@@ -101,9 +101,10 @@ func (c *stopCmd) Declare(b *command.Builder) {
 }
 
 func (c *stopCmd) Help() string {
-	return `Stop a run of the daemon. The session keeps everything up to this point and can be resumed. For a run
-of another process, the command prints how to stop it and ends with code 7. If nothing runs, there
-is nothing to stop, and the command succeeds.`
+	return `Stop a run of the daemon, or a holdfast run in another terminal of this machine, which is interrupted as
+with Ctrl-C. The session keeps everything up to this point and can be resumed. For a run of any
+other process, the command prints how to stop it and ends with code 7. If nothing runs, there is
+nothing to stop, and the command succeeds.`
 }
 
 // statsCmd is `holdfast stats`.

@@ -39,7 +39,7 @@ func (c *logsCmd) Run(ctx context.Context, p *command.Program) error {
 			return nil
 		}
 		if err == nil {
-			err = log.pending(ctx, s)
+			err = log.pending(ctx, s, command.StoreArg(c.Store))
 		}
 		log.end()
 		return err

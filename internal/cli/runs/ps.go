@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,10 +26,10 @@ func (c *psCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	defer closeStore()
 	o := &overview{sessions: sessions, clock: p.Clock}
+	c.noticeOtherStore(ctx, p)
 	if c.Watch {
 		return c.watch(ctx, p, o)
 	}
-	c.noticeOtherStore(ctx, p)
 	list, all, err := o.rows(ctx, c.All)
 	if err != nil {
 		return err
@@ -45,6 +46,9 @@ func (c *psCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	for _, line := range c.lines(p, list, all) {
 		p.Out.Line("%s", line)
+	}
+	if list[0].Group == needsYou {
+		p.Err.Hint(strings.TrimSpace("answer: holdfast approvals list " + command.StoreArg(c.Store)))
 	}
 	return nil
 }
@@ -85,7 +89,7 @@ func (c *psCmd) lines(p *command.Program, list []*row, all []session.Meta) []str
 			tokens(r.Tokens), cost(r.CostUSD), term.Truncate(cmp.Or(r.Title, r.FirstPrompt, "-"), 60),
 		})
 	}
-	lines := layout(cells, room)
+	lines := layout(columns(cells, room), room)
 	lines[0] = p.Out.Dim(lines[0])
 	for i, r := range list {
 		switch r.Group {
@@ -96,6 +100,23 @@ func (c *psCmd) lines(p *command.Program, list []*row, all []session.Meta) []str
 		}
 	}
 	return lines
+}
+
+// columns returns the columns to show at a width: without a cost if there is none, and in a narrow
+// terminal without model and tokens, to leave something for the title.
+func columns(cells [][]string, room int) [][]string {
+	free := room > 0 && !slices.ContainsFunc(cells[1:], func(row []string) bool { return row[5] != "-" }) // no session has a cost
+	names := cells[0]
+	out := make([][]string, len(cells))
+	for i, row := range cells {
+		for j, cell := range row {
+			if name := names[j]; name == "COST" && free || room > 0 && room < 75 && (name == "MODEL" || name == "TOKENS") {
+				continue
+			}
+			out[i] = append(out[i], cell)
+		}
+	}
+	return out
 }
 
 // layout returns the rows as lines of columns. Numbers are right-aligned. If room is not 0, the

@@ -34,7 +34,7 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 		if !stopped {
-			if err := c.checkNotRunning(ctx, s, m); err != nil {
+			if stopped, err = c.stopProcess(ctx, s, m); err != nil {
 				return err
 			}
 		}
@@ -59,22 +59,32 @@ func (c *stopCmd) stopInDaemon(ctx context.Context, p *command.Program, m sessio
 	return err == nil, err
 }
 
-// checkNotRunning returns an error that says how to stop a run of another process. No record asks a
-// process to stop.
-func (c *stopCmd) checkNotRunning(ctx context.Context, s *session.Sessions, m session.Meta) error {
+// stopProcess stops a run of another process, and reports whether it did. If it cannot, the error
+// says how to stop the run.
+func (c *stopCmd) stopProcess(ctx context.Context, s *session.Sessions, m session.Meta) (bool, error) {
 	asking, err := s.OpenApprovals(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	state, lease := runlog.State(ctx, s, m, asking)
 	if lease == nil || state == runlog.Idle {
-		return nil
+		return false, nil
+	}
+	h := lease.Holder
+	if m.Run == string(api.StatusRunning) {
+		return false, &outcome.Failure{
+			Message: fmt.Sprintf("session %s runs in a daemon that this command does not use: %s", m.ID, h), Result: outcome.Busy,
+			Advice: "set HOLDFAST_HOME to the home folder of that daemon and unset HOLDFAST_NO_DAEMON, or stop the run where it was started",
+		}
+	}
+	if interrupt(h) {
+		return true, waitEnd(ctx, s, m.ID, h)
 	}
 	how := "press Ctrl-C in its terminal"
-	if lease.Holder.PID != 0 {
-		how += fmt.Sprintf(", or on %s: kill -INT %d", lease.Holder.Host, lease.Holder.PID)
+	if h.PID != 0 {
+		how += fmt.Sprintf(", or end process %d on %s", h.PID, h.Host)
 	}
-	return &outcome.Failure{Message: fmt.Sprintf("session %s runs in another process: %s", m.ID, lease.Holder), Result: outcome.Busy, Advice: how}
+	return false, &outcome.Failure{Message: fmt.Sprintf("session %s runs in another process: %s", m.ID, h), Result: outcome.Busy, Advice: how}
 }
 
 func (c *stopCmd) print(ctx context.Context, p *command.Program, s *session.Sessions, id string, stopped bool) error {
@@ -94,14 +104,22 @@ func (c *stopCmd) print(ctx context.Context, p *command.Program, s *session.Sess
 		return err
 	}
 	name := term.Escape(short(m.ID))
+	resume := "holdfast run " + command.StoreArg(c.Store) + "--resume " + name
 	if !stopped {
 		p.Err.Line("session %s is not running", name)
-		if m.OpenApprovals > 0 {
-			p.Err.Hint("it waits for you: holdfast approvals list --session " + name)
+		asking, err := s.OpenApprovals(ctx)
+		if err != nil {
+			return err
+		}
+		switch state, _ := runlog.State(ctx, s, m, asking); state {
+		case runlog.Waiting:
+			p.Err.Hint("it waits for you: holdfast approvals list " + command.StoreArg(c.Store) + "--session " + name)
+		case runlog.Crashed:
+			p.Err.Hint("its process ended before the run did; resume it: " + resume)
 		}
 		return nil
 	}
 	p.Err.Line("stopped session %s: kept %s (%s tokens, cost %s)", name, term.Count(m.MessageCount, "item"), tokens(total.Usage.Total()), cost(total.CostUSD))
-	p.Err.Hint("resume it: holdfast run " + command.StoreArg(c.Store) + "--resume " + name + ` "…"`)
+	p.Err.Hint("resume it: " + resume + ` "…"`)
 	return nil
 }

@@ -92,16 +92,27 @@ func (l *transcriptPrinter) note(text string) {
 	l.out.Line("%s", l.out.Dim("· "+term.Escape(term.OneLine(text))))
 }
 
-// pending prints how to answer what is pending.
-func (l *transcriptPrinter) pending(ctx context.Context, s *session.Sessions) error {
+// pending prints how to answer what is pending, and how to resume after a crash. args are the flags
+// of a command that opens the store.
+func (l *transcriptPrinter) pending(ctx context.Context, s *session.Sessions, args string) error {
 	open, err := runlog.Pending(ctx, s, l.meta.ID)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil
 	}
 	for _, q := range open {
-		l.out.Line("%s holdfast approvals show %s", l.out.Bold("needs you:"), q.ID)
+		l.out.Line("%s holdfast approvals show %s%s", l.out.Bold("needs you:"), args, q.ID)
 	}
-	return err
+	if err != nil || len(open) > 0 {
+		return err
+	}
+	m, err := s.Get(ctx, l.meta.ID)
+	if err != nil {
+		return err
+	}
+	if state, _ := runlog.State(ctx, s, m, nil); state == runlog.Crashed && m.Owner == "" {
+		l.note("the process of this run ended before the run did; resume it: holdfast run " + args + "--resume " + m.ID)
+	}
+	return nil
 }
 
 func (l *transcriptPrinter) end() { l.out.EndLine() }
