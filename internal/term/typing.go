@@ -42,8 +42,6 @@ const (
 	// typingPause is how long the user must not type before a question is shown, so that the next
 	// characters of a text do not answer it.
 	typingPause = 500 * time.Millisecond
-	// typingLimit is how long a question waits for such a pause.
-	typingLimit = 5 * time.Second
 
 	pasteOn, pasteOff    = "\x1b[?2004h", "\x1b[?2004l"
 	pasteStart, pasteEnd = "\x1b[200~", "\x1b[201~"
@@ -152,9 +150,7 @@ func (y *Typing) yield(ctx context.Context) {
 	if y == nil {
 		return
 	}
-	limit := time.NewTimer(typingLimit)
-	defer limit.Stop()
-	for {
+	for ctx.Err() == nil {
 		y.out.screen.mu.Lock()
 		wait := typingPause - time.Since(y.last)
 		y.out.screen.mu.Unlock()
@@ -164,12 +160,9 @@ func (y *Typing) yield(ctx context.Context) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-			continue
-		case <-limit.C:
 		case <-ctx.Done():
+			timer.Stop()
 		}
-		timer.Stop()
-		break
 	}
 	y.pause()
 }
