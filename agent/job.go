@@ -15,7 +15,9 @@ type job struct {
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	out  tailBuffer
-	done chan struct{} // closed when the call has ended
+	// shown is the size of the output that was emitted; only the loop's goroutine uses it.
+	shown int64
+	done  chan struct{} // closed when the call has ended
 	// release tells the session's log that the call has ended.
 	release        func()
 	noticeRecorded chan struct{} // closed when the result "it continues in the background" has been recorded

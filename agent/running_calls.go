@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -114,17 +115,25 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	if r.stop {
 		w.stop(errInterrupted)
 	}
-	select {
-	case <-w.over:
-	case <-ctx.Done():
-		w.stop(context.Cause(ctx))
-		<-w.over
-	case nested := <-w.requests:
-		return DriverState{}, false, l.judgeNested(ctx, nested)
-	case <-l.a.wake:
-		l.emitPending()
-		l.emitChanges()
-		return DriverState{}, false, l.a.suspendedBy()
+	output := time.NewTicker(outputInterval)
+	defer output.Stop()
+	for over := false; !over; {
+		select {
+		case <-w.over:
+			over = true
+		case <-ctx.Done():
+			w.stop(context.Cause(ctx))
+			<-w.over
+			over = true
+		case nested := <-w.requests:
+			return DriverState{}, false, l.judgeNested(ctx, nested)
+		case <-l.a.wake:
+			l.emitPending()
+			l.emitChanges()
+			return DriverState{}, false, l.a.suspendedBy()
+		case <-output.C:
+			l.emitOutput(w)
+		}
 	}
 	w.storeResults()
 	r.running = nil

@@ -322,7 +322,7 @@ func (a *Agent) rootID() string {
 // queue is full.
 func (a *Agent) queueSubagentEvent(e event.SubagentEvent) {
 	switch e.Event.(type) {
-	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.ToolOutputDelta:
 		return
 	}
 	a.mu.Lock()

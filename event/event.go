@@ -68,6 +68,15 @@ type (
 	Notice         = model.Notice
 )
 
+// ToolOutputDelta is a piece of the output of the running tool call Use, for people who watch it: at
+// most about 20 per second for each call. If a call writes more than 64 KiB in between, only the
+// last ones are reported. The result of the call replaces the pieces. There are none for calls of
+// sub-agents and for background tasks.
+type ToolOutputDelta struct {
+	Use  string `json:"use_id"`
+	Text string `json:"text"`
+}
+
 // ItemAppended reports a new item of the transcript. Seq is the number of its record, or 0
 // without a store.
 type ItemAppended struct {
@@ -267,6 +276,7 @@ const (
 
 func (SessionOpened) Type() string       { return "session_opened" }
 func (TurnStarted) Type() string         { return "turn_started" }
+func (ToolOutputDelta) Type() string     { return "tool_output_delta" }
 func (ItemAppended) Type() string        { return "item_appended" }
 func (DecisionMade) Type() string        { return "decided" }
 func (ApprovalAsked) Type() string       { return "approval_asked" }

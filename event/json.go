@@ -174,6 +174,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"text_delta":         read[TextDelta],
 	"thinking_delta":     read[ThinkingDelta],
 	"tool_input_delta":   read[ToolInputDelta],
+	"tool_output_delta":  read[ToolOutputDelta],
 	"item_appended":      read[ItemAppended],
 	"decided":            read[DecisionMade],
 	"approval_asked":     read[ApprovalAsked],

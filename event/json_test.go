@@ -29,6 +29,7 @@ func cases() map[string]Event {
 		`{"type":"turn_started","turn":"t"}`:                                   TurnStarted{Turn: "t"},
 		`{"type":"text_delta","text":"<&>"}`:                                   TextDelta{Text: "<&>"},
 		`{"type":"thinking_delta","text":"hm"}`:                                ThinkingDelta{Text: "hm"},
+		`{"type":"tool_output_delta","use_id":"u","text":"ok\n"}`:              ToolOutputDelta{Use: "u", Text: "ok\n"},
 		`{"type":"tool_input_delta","use_id":"u","tool":"Bash","json":"{\"c"}`: ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"c`},
 		`{"type":"item_appended","item":` + string(item.JSON) + `,"seq":7}`:    ItemAppended{Seq: 7, Item: item},
 		`{"type":"item_appended","seq":7}`:                                     ItemAppended{Seq: 7},
@@ -116,7 +117,7 @@ func TestTypes(t *testing.T) {
 			provisional++
 		}
 	}
-	if len(decoders) != 27 || provisional != 17 {
+	if len(decoders) != 28 || provisional != 18 {
 		t.Errorf("%d types, %d of them provisional", len(decoders), provisional)
 	}
 }

@@ -104,6 +104,8 @@ func (e *Event) size() int {
 		n += len(d.Text)
 	case event.ToolInputDelta:
 		n += len(d.JSON)
+	case event.ToolOutputDelta:
+		n += len(d.Text)
 	}
 	return n
 }

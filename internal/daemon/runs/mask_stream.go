@@ -19,6 +19,22 @@ type streamMasker struct {
 	emitted string      // the part of pending that was emitted, masked
 }
 
+// outputMaskers has a masker for each tool call whose output is published. What they hold back is
+// dropped, because the result of the call contains it.
+type outputMaskers map[string]*streamMasker
+
+func (o *outputMaskers) write(mask *secret.Masker, e event.ToolOutputDelta) []event.Event {
+	v := (*o)[e.Use]
+	if v == nil {
+		if *o == nil {
+			*o = outputMaskers{}
+		}
+		v = &streamMasker{mask: mask}
+		(*o)[e.Use] = v
+	}
+	return v.write(e)
+}
+
 // The lines around a multi-line key.
 const (
 	dashes    = "-----"
@@ -109,6 +125,8 @@ func splitDelta(e event.Event) (kind event.Event, text string) {
 		return event.ThinkingDelta{}, e.Text
 	case event.ToolInputDelta:
 		return event.ToolInputDelta{Use: e.Use, Tool: e.Tool}, e.JSON
+	case event.ToolOutputDelta:
+		return event.ToolOutputDelta{Use: e.Use}, e.Text
 	}
 	return nil, ""
 }
@@ -123,6 +141,9 @@ func withText(kind event.Event, text string) event.Event {
 		return k
 	case event.ToolInputDelta:
 		k.JSON = text
+		return k
+	case event.ToolOutputDelta:
+		k.Text = text
 		return k
 	}
 	return kind

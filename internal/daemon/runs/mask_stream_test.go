@@ -79,3 +79,28 @@ func TestStreamMaskerWithoutMasker(t *testing.T) {
 		t.Errorf("%q", all)
 	}
 }
+
+// A secret in the output of a call is masked, also when pieces of two calls alternate.
+func TestMaskedToolOutput(t *testing.T) {
+	mask, err := secret.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o outputMaskers
+	got := map[string]string{}
+	for i := 0; i < len(madeUpKey); i += 5 {
+		for _, use := range []string{"a", "b"} {
+			for _, e := range o.write(mask, event.ToolOutputDelta{Use: use, Text: madeUpKey[i:min(i+5, len(madeUpKey))]}) {
+				got[use] += e.(event.ToolOutputDelta).Text
+			}
+		}
+	}
+	for _, use := range []string{"a", "b"} {
+		for _, e := range o.write(mask, event.ToolOutputDelta{Use: use, Text: " is the key\n"}) {
+			got[use] += e.(event.ToolOutputDelta).Text
+		}
+		if text := got[use]; strings.Contains(text, madeUpKey[:8]) || !strings.HasSuffix(text, " is the key\n") {
+			t.Errorf("%q", text)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type runAgent struct {
 	turns  sync.Mutex    // held by the current step
 	opened bool          // the notices from opening its session are recorded in the run's log; guarded by turns
 	masker streamMasker  // used by the loop's goroutine
+	output outputMaskers // used by the loop's goroutine
 	result *event.Result // result of the last turn; used by the loop's goroutine, then by the goroutine that ends the run
 
 	between bool // it waits between two turns of a step; guarded by the steering lock
@@ -260,7 +261,7 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 	case event.ItemAppended:
 		switch e.Item.Role() {
 		case transcript.RoleAssistant:
-			m.calls = len(e.Item.UseIDs())
+			m.calls, m.output = len(e.Item.UseIDs()), nil
 		case transcript.RoleTool:
 			if m.calls--; m.calls <= 0 { // before the next model call, which includes the texts
 				m.handOver(ctx, false)
@@ -285,6 +286,9 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 		if !m.isSole() { // if the run has only one agent, the record that ends the run contains it
 			m.publish(e)
 		}
+		return
+	case event.ToolOutputDelta:
+		m.publishOutput(e)
 		return
 	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.ModelRetrying, event.ModelSwitched,
 		event.ModelStarted, event.ModelFinished, event.UsageUpdated, event.Notice, event.Notification, event.TerminalSequences,
@@ -313,8 +317,16 @@ func (m *runAgent) onSubagentEvent(e event.SubagentEvent) {
 	}
 }
 
-func (m *runAgent) publish(e event.Event) {
-	for _, e := range m.masker.write(e) {
+// publishOutput publishes output of a running call. Each call has its own masker, because the
+// pieces of parallel calls alternate.
+func (m *runAgent) publishOutput(e event.ToolOutputDelta) {
+	m.publishAll(m.output.write(m.masker.mask, e))
+}
+
+func (m *runAgent) publish(e event.Event) { m.publishAll(m.masker.write(e)) }
+
+func (m *runAgent) publishAll(list []event.Event) {
+	for _, e := range list {
 		if m.x.relay != nil {
 			m.x.relay.publish(m, e)
 		} else {
