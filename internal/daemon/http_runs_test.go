@@ -110,7 +110,12 @@ func TestRunSteps(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	w.want(409, nil, "DELETE", "/v1/sessions/r1", "").problem(t)
-	w.want(200, nil, "POST", "/v1/runs/r1/steer", `{"text":"quick"}`)
+	var steered api.RunInfo
+	w.want(200, &steered, "POST", "/v1/runs/r1/steer", `{"text":"quick"}`)
+	w.want(403, nil, "DELETE", "/v1/runs/r1/steering/"+steered.SteeringID, "", w.as(api.ScopeRead))
+	w.want(204, nil, "DELETE", "/v1/runs/r1/steering/"+steered.SteeringID, "")
+	w.want(409, nil, "DELETE", "/v1/runs/r1/steering/"+steered.SteeringID, "").problem(t)
+	w.want(404, nil, "DELETE", "/v1/runs/nobody/steering/x", "").problem(t)
 	w.want(200, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeApprove))
 	w.want(403, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeRun))
 	w.want(409, nil, "POST", "/v1/runs/r1/input", `{"agent":"agent","text":"x"}`).problem(t)
