@@ -36,6 +36,7 @@ type runsEnv struct {
 	cwd       string            // of runs without a folder
 	plays     map[string]string // by agent: a script of the scripted model
 	subagents bool              // agents can call sub-agents
+	tools     []tool.Tool       // more tools of the agents, which can run in the background
 	resume    bool
 	limit     int
 	mask      *secret.Masker                           // for records of runs; nil masks nothing
@@ -113,7 +114,7 @@ func (w *runsEnv) make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPar
 	if !ok {
 		return nil, fmt.Errorf("agent %s has no play", n.Agent.Name)
 	}
-	registry, err := tool.NewRegistry(&bash{w})
+	registry, err := tool.NewRegistry(append([]tool.Tool{&bash{w}}, w.tools...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +125,9 @@ func (w *runsEnv) make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPar
 	made := &runs.AgentParts{Model: m, Options: agent.Options{
 		Tools: registry, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}, AskTimeout: 0},
 	}}
+	if len(w.tools) > 0 {
+		made.Options.Background = &agent.Background{}
+	}
 	if w.subagents {
 		if err := w.addSubagents(&made.Options); err != nil {
 			return nil, err

@@ -10,16 +10,20 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -258,6 +262,55 @@ func (w *runsEnv) pending(id string) []approval.Request {
 	list, err := approval.Pending(w.t.Context(), w.sessions, id)
 	w.ok(err)
 	return list
+}
+
+// backgroundTool runs in the background until end is closed.
+type backgroundTool struct{ end chan struct{} }
+
+func (backgroundTool) Spec() tool.Spec {
+	return tool.Spec{Name: "Work", Description: "works", Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true}
+}
+
+func (backgroundTool) Requests(*tool.Call) ([]policy.Request, error) {
+	return []policy.Request{{Operation: policy.OpRead, Resource: "/", ReadOnly: true}}, nil
+}
+
+func (b backgroundTool) Run(context.Context, *tool.Call) (tool.Result, error) {
+	<-b.end
+	return tool.Text("worked"), nil
+}
+
+func (backgroundTool) Detach(*tool.Call) time.Duration { return 0 }
+func (backgroundTool) Awaited(*tool.Call) bool         { return true }
+
+// An agent that waits for a background task answers a text at once.
+func TestSteerBetweenTurns(t *testing.T) {
+	work := backgroundTool{make(chan struct{})}
+	w := begin(t, map[string]string{"writer": `
+steps:
+  - tool_uses: [{id: u1, tool: Work, input: {}}]
+  - text: it runs
+  - expect: {user: how far}
+    text: half way
+  - text: all done
+`})
+	w.tools = []tool.Tool{work}
+	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{
+		Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: w.cwd, Permissions: runspec.Permissions{Mode: "bypassPermissions"}},
+	})
+	w.ok(err)
+	w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
+	v := w.watch(p.Run, 0)
+	closed := func(r feed.Record) bool { return r.Kind == record.KindTurnClosed }
+	v.until("the first turn", closed)
+	w.ok(w.steer(p.Run, "how far is it?"))
+	v.event(wire.RunSteeringDelivered)
+	v.until("the second turn", closed)
+	close(work.end)
+	if e := v.event(wire.RunCompleted); !strings.Contains(e.Text, "all done") {
+		t.Errorf("%+v", e)
+	}
+	w.wantTimes(p.Run, "how far", 1)
 }
 
 // Texts that are sent and withdrawn while tools run: the model gets every text once, in order,
