@@ -3,6 +3,7 @@ package conversation
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
@@ -159,4 +160,19 @@ func (c *Conversation) resolved(r source, e event.ApprovalResolved) {
 		agent = q.Agent
 	}
 	c.block(r, Block{Kind: Answered, Agent: agent, Request: &q, Reply: &e.Answer})
+}
+
+// maxOutput is how much output of a running call is kept, in bytes.
+const maxOutput = 64 << 10
+
+// output adds output to a running call.
+func (c *Conversation) output(use, text string) {
+	call := c.call(use)
+	if call == nil {
+		return
+	}
+	call.Output += text
+	if over := len(call.Output) - maxOutput; over > 0 {
+		call.Output = strings.ToValidUTF8(call.Output[over:], "")
+	}
 }

@@ -36,6 +36,8 @@ func (c *Conversation) delta(agent string, e event.Event) {
 	case event.ThinkingDelta:
 		c.piece(agent, Thinking, e.Text)
 		c.state.Doing = "thinking"
+	case event.ToolOutputDelta:
+		c.output(e.Use, e.Text)
 	case event.ToolInputDelta:
 		c.state.Doing = "writing a call of " + e.Tool
 	case event.ModelRetrying:

@@ -1,13 +1,287 @@
 package chat
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/input"
+	"github.com/holdfast-dev/holdfast/internal/term/live"
+	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// converse shows a conversation until the user leaves it.
-func converse(context.Context, *command.Program, *Start) error {
-	return outcome.Invalid("the conversation is not built yet", `use holdfast run "what to do"`)
+// historyFile is the file of the messages of all conversations, in the home folder.
+const historyFile = "history.jsonl"
+
+// converse shows a conversation until the user leaves it. The first frame comes before anything is
+// opened.
+func converse(ctx context.Context, p *command.Program, start *Start) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	u, err := newUI(ctx, p, start)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	if start.Screen.Plain {
+		u.begin(start)
+		return outcome.Invalid("--plain is not built yet", "")
+	}
+	in, out := p.Stdin.(*os.File), p.Stdout.(*os.File)
+	keys, err := input.Open(in, out)
+	if err != nil {
+		return err
+	}
+	s := &screen{u: u, in: in, out: out, keys: keys}
+	if e, ok := (<-keys.Events()).(uv.WindowSizeEvent); ok {
+		u.width, u.height = max(e.Width, 20), max(e.Height, 6)
+	}
+	s.draw = live.New(out, &live.Options{Width: u.width, Height: u.height, Env: p.Env})
+	u.begin(start)
+	err = s.loop(ctx)
+	u.tip = ""
+	return errors.Join(err, s.close())
 }
+
+// newUI returns a conversation without a session.
+func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
+	home, err := p.Home()
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := p.Folder(start.Run.CWD)
+	if err != nil {
+		return nil, err
+	}
+	history, err := edit.OpenHistory(filepath.Join(home, historyFile), nil)
+	if err != nil {
+		return nil, err
+	}
+	u := &ui{
+		p: p, ctx: ctx, now: time.Now, cwd: cwd, width: 80, height: 24, focused: true,
+		conv:    conversation.New(&conversation.Options{Cwd: cwd}),
+		look:    &render.Renderer{Style: styleOf(p), Cwd: cwd, Plain: start.Screen.Plain, Hyperlinks: true, ASCII: render.ASCIILocale(p.Getenv)},
+		history: history,
+		box:     edit.New(&edit.Options{History: history, Placeholder: "ask for something, / for commands, @ for files"}),
+		inbox:   inbox.New(p, saverule.Target{Folder: cwd}),
+		events:  make(chan func(), 64), done: make(chan func(), 16), pressed: map[string]time.Time{},
+		notify: newNotifier(p.Getenv),
+	}
+	return u, nil
+}
+
+// styleOf returns the colors of the terminal. The palette of 16 colors fits light and dark backgrounds.
+func styleOf(p *command.Program) markdown.Style {
+	if !p.Out.Color {
+		return markdown.Plain
+	}
+	return markdown.ANSI16
+}
+
+// begin prints the banner and opens the session.
+func (u *ui) begin(start *Start) {
+	u.print(u.look.Banner(&render.Start{
+		Version: version.Current().Version, Cwd: u.cwd, Model: cmp.Or(start.Run.Model, u.p.Getenv("HOLDFAST_MODEL")),
+		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs a command of yours"},
+	}, u.width)...)
+	u.start = start
+	if start.Prompt != "" {
+		u.waiting = append(u.waiting, start.Prompt)
+	}
+	u.openSession()
+}
+
+// openSession opens the session of the conversation.
+func (u *ui) openSession() {
+	u.opening, u.err = true, nil
+	u.later(func(ctx context.Context) func() {
+		s, err := Open(ctx, u.p, u.start)
+		return func() {
+			u.opening = false
+			if err != nil {
+				u.fail("", err)
+				u.err = err
+				u.giveBack()
+				return
+			}
+			u.s = s
+			u.look.Me = s.Client().Info().Caller.Name + " (cli)"
+			for _, n := range s.About().Notices {
+				u.notice(n)
+			}
+			u.enter()
+			u.askServers()
+		}
+	})
+}
+
+// notice prints a notice of the program.
+func (u *ui) notice(n env.Notice) {
+	text := n.Text
+	if n.Hint != "" {
+		text += "\nhint: " + n.Hint
+	}
+	u.note(text)
+}
+
+// askServers asks about the MCP servers that the user has not decided about, and then sends what
+// waits.
+func (u *ui) askServers() {
+	if list, err := u.s.Undecided(); err != nil || len(list) == 0 {
+		u.sendWaiting()
+		return
+	}
+	u.outside = func() {
+		if err := u.s.AskServers(u.ctx); err != nil {
+			u.fail("MCP servers", err)
+		}
+		u.sendWaiting()
+	}
+}
+
+// join makes another session that of the conversation. The empty id begins a new one. What was printed
+// before stays.
+func (u *ui) join(find func(ctx context.Context) (id string, err error)) {
+	u.later(func(ctx context.Context) func() {
+		id, err := find(ctx)
+		if err == nil && id != "" {
+			err = u.s.Join(ctx, id)
+		}
+		return func() {
+			if err != nil {
+				u.fail("", err)
+				return
+			}
+			if id == "" {
+				u.s.New()
+			}
+			u.enter()
+		}
+	})
+}
+
+// enter shows the session of the conversation.
+func (u *ui) enter() {
+	if u.unfollow != nil {
+		u.unfollow()
+		u.unfollow = nil
+	}
+	about := u.s.About()
+	u.conv = conversation.New(&conversation.Options{Cwd: about.Cwd, Session: u.s.ID(), Title: about.Title, Model: about.Model, Mode: about.Mode})
+	u.blocks, u.answer, u.shown = nil, nil, false
+	u.inbox.Set(nil)
+	if u.s.ID() != "" {
+		u.note(strings.TrimSpace("session " + lastPart(u.s.ID()) + "  " + term.OneLine(about.Title)))
+		u.follow()
+	}
+}
+
+// follow reads the events of the session.
+func (u *ui) follow() {
+	ctx, cancel := context.WithCancel(u.ctx)
+	u.unfollow = cancel
+	go func() {
+		for e, err := range u.s.Events(ctx) {
+			then := func() { u.apply(e) }
+			if err != nil {
+				then = func() { u.fail("events", err) }
+			}
+			select {
+			case u.events <- then:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// answered sends an answer of the inbox.
+func (u *ui) answered(a inbox.Answer) {
+	ans := a.Answer
+	ans.SaveTo = "" // the inbox has saved the rule
+	u.later(func(ctx context.Context) func() {
+		_, err := u.s.Answer(ctx, &approval.Request{ID: a.ID, Digest: a.Digest}, ans)
+		return func() {
+			if err != nil {
+				u.inbox.Failed(a.ID, err)
+			}
+		}
+	})
+}
+
+// leave ends the conversation. Without a daemon, it ends the run too.
+func (u *ui) leave() {
+	st := u.conv.State()
+	working := st.Working || len(st.Questions) > 0
+	switch {
+	case u.s == nil || u.s.ID() == "":
+	case working && u.s.About().Daemon:
+		u.note("the agent goes on in the daemon; holdfast attach " + lastPart(u.s.ID()) + " comes back")
+	case working && !u.twice("leave"):
+		u.say("the agent works in this program and would be interrupted; leave again to do so")
+		return
+	default:
+		u.note("holdfast -r " + lastPart(u.s.ID()) + " continues this session")
+	}
+	u.leaving = true
+}
+
+// moving reports whether the block changes without an event.
+func (u *ui) moving() bool {
+	st := u.conv.State()
+	return st.Working || u.own != nil || u.opening || len(st.Calls) > 0
+}
+
+// signals returns control sequences for the terminal: title, notification, bell.
+func (u *ui) signals() string {
+	st := u.conv.State()
+	title := st.Title
+	if title == "" {
+		title = filepath.Base(u.cwd)
+	}
+	u.notify.look(title, len(st.Questions), st.Working, u.focused)
+	return u.notify.take()
+}
+
+func (u *ui) close() {
+	u.inbox.Close()
+	if u.files != nil {
+		u.files.Close()
+	}
+	if u.own != nil {
+		u.own.cancel()
+	}
+	if u.s != nil {
+		_ = u.s.Close() // a run in this program is interrupted and can be continued
+	}
+}
+
+// errorText returns an error and its hint in one line each.
+func errorText(err error) string {
+	text := err.Error()
+	if hint := outcome.Hint(err); hint != "" {
+		text += "\nhint: " + hint
+	}
+	return text
+}
+
+// lastPart returns the last characters of an id, which commands accept for it. The first ones of some
+// ids are a time.
+func lastPart(id string) string { return id[max(0, len(id)-8):] }

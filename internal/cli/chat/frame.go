@@ -1,0 +1,147 @@
+package chat
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/live"
+	"github.com/holdfast-dev/holdfast/internal/term/paint"
+)
+
+// clearScreen is a finished row that stands for an empty screen.
+const clearScreen = "\f"
+
+// frame is what the terminal shows next.
+type frame struct {
+	rows   []string // for the scrollback, before the block
+	lines  []string // the live block
+	cursor *live.Position
+	whole  bool // the block covers the screen
+}
+
+// frame returns the next frame and forgets the finished rows.
+func (u *ui) frame() frame {
+	if u.page != nil {
+		lines, y, x := u.page.View(u.width, u.height)
+		return frame{lines: lines, cursor: position(y, x), whole: true}
+	}
+	if u.answer != nil {
+		u.print(u.answerRows(u.answer.Done(u.width))...)
+	}
+	f := frame{rows: u.rows}
+	u.rows = nil
+	bottom, cursor := u.bottom()
+	top := u.top(max(0, u.height-len(bottom)))
+	f.lines = append(top, bottom...)
+	if cursor != nil {
+		cursor.Y += len(top)
+	}
+	f.cursor = cursor
+	return f
+}
+
+// top returns what the agent does now, in at most height lines.
+func (u *ui) top(height int) []string {
+	var lines []string
+	if u.answer != nil {
+		lines = u.answer.Live(u.width)
+		if len(lines) > 0 && !u.shown {
+			lines = append([]string{""}, lines...)
+		}
+	}
+	if u.inbox.Focused() || u.picker != nil {
+		return lines[max(0, len(lines)-height):]
+	}
+	st := *u.conv.State()
+	now := u.look.Live(&st, u.width, min(height, max(4, height*2/3)), u.now())
+	if len(now) > 0 {
+		now = append([]string{""}, now...)
+	}
+	keep := max(0, height-len(now))
+	lines = append(lines[max(0, len(lines)-keep):], now...)
+	return lines[max(0, len(lines)-height):]
+}
+
+// bottom returns the part below: a question or a list, the box, and the status line.
+func (u *ui) bottom() (lines []string, cursor *live.Position) {
+	switch {
+	case u.picker != nil:
+		list, y, x := u.picker.View(u.width, min(u.height-1, max(8, u.height*2/3)))
+		return append([]string{""}, list...), position(y+1, x)
+	case u.inbox.Focused():
+		list, at := u.inbox.View(u.width, max(6, u.height-2), u.now())
+		lines = append([]string{""}, list...)
+		if at != nil {
+			cursor = &live.Position{X: at.X, Y: at.Y + 1}
+		}
+		return append(lines, u.status()), cursor
+	}
+	waits, _ := u.inbox.View(u.width, 1, u.now())
+	lines = append(lines, waits...)
+	for _, w := range u.waiting {
+		lines = append(lines, u.look.Dim(fit("sending  "+term.Escape(term.OneLine(w)), u.width)))
+	}
+	lines = append(lines, u.look.Rule(u.width))
+	rows, y, x := u.box.View(u.width - 2)
+	most := max(3, u.height/2)
+	from := max(0, min(y-most+1, len(rows)-most))
+	top := len(lines)
+	for i, r := range rows[from:min(len(rows), from+most)] {
+		sign := "  "
+		if i == 0 && from == 0 {
+			sign = u.look.Prompt()
+		}
+		if u.box.Empty() {
+			r = u.look.Dim(r)
+		}
+		lines = append(lines, sign+r)
+	}
+	cursor = position(top+y-from, x+2)
+	lines = append(lines, u.look.Rule(u.width))
+	if u.popup != nil {
+		list, _, _ := u.popup.View(u.width, 8)
+		return append(lines, list...), cursor
+	}
+	return append(lines, u.status()), cursor
+}
+
+// position returns the place of the cursor, or nil if there is none in the view.
+func position(y, x int) *live.Position {
+	if y < 0 {
+		return nil
+	}
+	return &live.Position{X: x, Y: y}
+}
+
+// status returns the line below the box.
+func (u *ui) status() string {
+	if u.tip != "" && (u.tipEnds.IsZero() || u.now().Before(u.tipEnds)) {
+		return u.look.Dim(fit(term.Escape(term.OneLine(u.tip)), u.width))
+	}
+	if u.err != nil {
+		return u.look.Warn(fit(term.Escape(term.OneLine(u.err.Error())), u.width))
+	}
+	return u.look.Status(u.parts(), u.width)
+}
+
+// parts are the parts of the status line.
+func (u *ui) parts() render.Status {
+	st := u.conv.State()
+	s := render.Status{
+		Model: cmp.Or(u.model, st.Model), Mode: string(u.currentMode()), Context: st.Usage.Context, Window: st.Usage.Window, CostUSD: st.Usage.CostUSD, DayUSD: u.dayUSD,
+		Queue: len(st.Queue), Branch: u.branch, Questions: len(st.Questions),
+	}
+	if u.s != nil {
+		s.Sandbox, s.Daemon = u.s.Sandbox(), u.s.About().Daemon
+	}
+	return s
+}
+
+func fit(s string, width int) string {
+	if strings.ContainsRune(s, '\n') {
+		s = term.OneLine(s)
+	}
+	return paint.Clip(s, width)
+}

@@ -1,0 +1,328 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/pager"
+	"github.com/holdfast-dev/holdfast/internal/term/paint"
+	"github.com/holdfast-dev/holdfast/internal/term/pick"
+)
+
+// picking is a list from which the user chooses.
+type picking struct {
+	*pick.Picker
+	chosen func(pick.Item)
+}
+
+// choose shows a list.
+func (u *ui) choose(title string, items []pick.Item, chosen func(pick.Item)) {
+	u.picker = &picking{pick.New(&pick.Options{Title: title, Items: items}), chosen}
+}
+
+func (u *ui) pickKey(k edit.Key) {
+	switch u.picker.Press(k) {
+	case pick.Chosen:
+		p := u.picker
+		u.picker = nil
+		if it, ok := p.Selected(); ok {
+			p.chosen(it)
+		}
+	case pick.Cancelled:
+		u.picker = nil
+	case pick.Ignored:
+		if k.Ctrl && (k.Code == 'c' || k.Code == 'd') {
+			u.picker = nil
+		}
+	}
+}
+
+func (u *ui) pageKey(k edit.Key) {
+	if u.page.Press(k) == pager.Closed || k.Ctrl && k.Code == 'c' {
+		u.page = nil
+	}
+}
+
+// openTranscript shows everything of the conversation.
+func (u *ui) openTranscript() { u.openBlocks("conversation", u.blocks) }
+
+func (u *ui) openBlocks(title string, blocks []*conversation.Block) {
+	list := slices.Clone(blocks)
+	var sections []pager.Section
+	for i, b := range list {
+		var before *conversation.Block
+		if i > 0 {
+			before = list[i-1]
+		}
+		sections = append(sections, pager.Section{Lines: func(width int) []string {
+			lines := u.look.Full(b, width)
+			if u.look.Gap(before, b) {
+				lines = append([]string{""}, lines...)
+			}
+			return lines
+		}})
+	}
+	u.page = pager.New(&pager.Options{Title: title, Sections: sections, End: true})
+}
+
+// openText shows a text.
+func (u *ui) openText(title string, text string) {
+	u.page = pager.New(&pager.Options{Title: title, Sections: []pager.Section{{Lines: func(width int) []string { return folded(text, width) }}}})
+}
+
+// show runs commands of the program and shows their output.
+func (u *ui) show(title string, calls ...[]string) {
+	u.say(title + " …")
+	u.later(func(ctx context.Context) func() {
+		var b strings.Builder
+		for _, c := range calls {
+			out, err := u.cli(ctx, c...)
+			b.WriteString(out)
+			if err != nil {
+				b.WriteString(errorText(err) + "\n")
+			}
+		}
+		return func() {
+			u.tip = ""
+			u.openText(title, b.String())
+		}
+	})
+}
+
+func (u *ui) help(string) {
+	var b strings.Builder
+	b.WriteString("Commands\n")
+	for _, c := range slashCommands() {
+		fmt.Fprintf(&b, "  %-26s %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.help)
+	}
+	if list := u.s.Commands(); len(list) > 0 {
+		b.WriteString("\nOf this project\n")
+		for _, c := range list {
+			fmt.Fprintf(&b, "  %-26s %s\n", "/"+term.EscapeStrict(c.Name), term.EscapeStrict(term.OneLine(c.Help)))
+		}
+	}
+	b.WriteString("\n" + keysHelp)
+	u.openText("help", b.String())
+}
+
+const keysHelp = `Text
+  @file                      name a file; Tab completes it
+  !command                   run your own command in the sandbox; the agent sees the output with your next message
+  #text                      add a line to the project's instructions
+  Enter                      send; while the agent works, it reads the message before its next step
+  Alt-Enter, Ctrl-J, \ Enter a new line
+  Up on an empty line        take a queued message back, or earlier messages
+  Ctrl-R                     search in earlier messages
+  Ctrl-X                     write in $EDITOR
+  Ctrl-_                     undo
+Keys
+  Esc                        interrupt the agent
+  Esc Esc                    go back to an earlier message
+  Shift-Tab                  the next permission mode
+  Ctrl-O                     open everything: whole output, thinking, sub-agents
+  Ctrl-G                     answer the question that waits
+  Ctrl-L                     clear the screen
+  Ctrl-Z                     suspend
+  Ctrl-C                     clear the line, interrupt, twice: leave
+  Ctrl-D                     leave; a working agent goes on in the daemon
+`
+
+// openRewind lists the user's messages; the chosen one comes back into the box.
+func (u *ui) openRewind() {
+	if u.s == nil {
+		return
+	}
+	if u.conv.State().Working {
+		u.say("interrupt the agent with esc first")
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		points, err := u.s.Messages(ctx)
+		return func() {
+			switch {
+			case err != nil:
+				u.fail("rewind", err)
+			case len(points) == 0:
+				u.say("there is no earlier message")
+			default:
+				u.chooseMessage(points)
+			}
+		}
+	})
+}
+
+func (u *ui) chooseMessage(points []Message) {
+	var items []pick.Item
+	for i, m := range slices.Backward(points) {
+		items = append(items, pick.Item{Text: term.OneLine(m.Text), Value: fmt.Sprint(i), Preview: func(w, h int) []string {
+			return folded(term.Escape(m.Text), w)
+		}})
+	}
+	u.choose("go back to before this message", items, func(it pick.Item) {
+		var i int
+		_, _ = fmt.Sscan(it.Value, &i)
+		u.planRewind(points[i])
+	})
+}
+
+// planRewind shows what a rewind would change, and lets the user choose.
+func (u *ui) planRewind(m Message) {
+	u.later(func(ctx context.Context) func() {
+		plan, err := u.s.Rewind(ctx, rewindTo(m, ""))
+		return func() {
+			if err != nil {
+				u.fail("rewind", err)
+				return
+			}
+			preview := func(w, _ int) []string { return u.look.RewindFiles(plan, w) }
+			items := []pick.Item{
+				{Text: "conversation and files", Detail: term.Count(len(plan.Files), "file"), Value: "both", Preview: preview},
+				{Text: "conversation only", Value: "transcript"},
+				{Text: "files only", Value: "files", Preview: preview},
+				{Text: "fork: continue from there in a new session", Value: "fork"},
+			}
+			u.choose("rewind", items, func(it pick.Item) { u.rewind(m, it.Value) })
+		}
+	})
+}
+
+func (u *ui) rewind(m Message, what string) {
+	if what == "fork" {
+		u.forkAt(m.Before)
+		u.box.Set(edit.Entry{Text: m.Text})
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		r := rewindTo(m, what)
+		plan, err := u.s.Rewind(ctx, r)
+		if err == nil {
+			r.Digest = plan.Digest
+			plan, err = u.s.Rewind(ctx, r)
+		}
+		return func() {
+			if err != nil {
+				u.fail("rewind", err)
+				return
+			}
+			if plan.Done != nil {
+				for _, n := range plan.Done.Notices {
+					u.note(n)
+				}
+			}
+			if what != "files" {
+				u.note("the conversation goes on before: " + term.OneLine(m.Text))
+				u.box.Set(edit.Entry{Text: m.Text})
+			}
+		}
+	})
+}
+
+// resume lets the user choose another session.
+func (u *ui) resume(name string) {
+	if name != "" {
+		u.join(func(context.Context) (string, error) { return name, nil })
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		list, err := u.s.Sessions(ctx, "")
+		return func() { u.chooseSession("sessions", list, err) }
+	})
+}
+
+func (u *ui) search(words string) {
+	if words == "" {
+		u.say("usage: /search WORDS")
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		list, err := u.s.Sessions(ctx, words)
+		return func() { u.chooseSession("found: "+words, list, err) }
+	})
+}
+
+func (u *ui) chooseSession(title string, list []pick.Item, err error) {
+	switch {
+	case err != nil:
+		u.fail(title, err)
+	case len(list) == 0:
+		u.say("no session")
+	default:
+		u.choose(title, list, func(it pick.Item) {
+			u.join(func(context.Context) (string, error) { return it.Value, nil })
+		})
+	}
+}
+
+// openAgents lists the sub-agents; a chosen one is shown whole.
+func (u *ui) openAgents(string) {
+	var items []pick.Item
+	for _, a := range u.conv.State().Agents {
+		items = append(items, pick.Item{Text: cmp.Or(a.Name, a.Use), Detail: a.Doing, Value: a.Session, Preview: func(w, h int) []string {
+			return folded(term.Escape(a.Prompt), w)
+		}})
+	}
+	if len(items) == 0 {
+		u.say("there are no sub-agents")
+		return
+	}
+	u.choose("sub-agents", items, func(it pick.Item) {
+		u.later(func(ctx context.Context) func() {
+			blocks, err := u.s.Blocks(ctx, it.Value)
+			return func() {
+				if err != nil {
+					u.fail(it.Text, err)
+					return
+				}
+				u.openBlocks(it.Text, blocks)
+			}
+		})
+	})
+}
+
+func (u *ui) showTasks(string) {
+	var b strings.Builder
+	for _, t := range u.conv.State().Tasks {
+		fmt.Fprintf(&b, "%s %s\n", map[string]string{"completed": "[x]", "in_progress": "[>]"}[t.Status], term.Escape(t.Text))
+	}
+	for _, c := range u.conv.State().Calls {
+		if c.Background {
+			fmt.Fprintf(&b, "in the background: %s\n%s\n", u.look.Headline(c), term.Escape(c.Output))
+		}
+	}
+	if b.Len() == 0 {
+		u.say("there are no tasks")
+		return
+	}
+	u.openText("tasks", b.String())
+}
+
+// folded returns the lines of a safe text, of which none is wider than the width.
+func folded(text string, width int) (lines []string) {
+	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		lines = append(lines, paint.FoldText(l, width)...)
+	}
+	return lines
+}
+
+func (u *ui) showContext(string) {
+	use := u.conv.State().Usage
+	if use.Context == 0 {
+		u.say("the model has not answered yet")
+		return
+	}
+	u.print("")
+	u.print(u.look.Context([]render.Part{{Name: "conversation, tools and instructions", Tokens: use.Context}}, use.Window, u.width)...)
+}
+
+func (u *ui) showCost(string) {
+	use := u.conv.State().Usage
+	u.note(fmt.Sprintf("this run: $%.4f, %d tokens read, %d tokens written", use.CostUSD, use.Input, use.Output))
+	u.show("cost", []string{"stats"})
+}

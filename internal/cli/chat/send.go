@@ -1,0 +1,73 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/files"
+	"github.com/holdfast-dev/holdfast/internal/term/edit"
+)
+
+// remember takes the text out of the box and adds it to the history.
+func (u *ui) remember() {
+	e := u.box.Take()
+	if u.s != nil {
+		e.Session = u.s.ID()
+	}
+	e.Time = u.now()
+	u.try("history", func(ctx context.Context) error { return u.history.Add(ctx, e) })
+}
+
+// send sends a message. While the session is being opened, the message waits.
+func (u *ui) send(text string) {
+	text, _ = files.Expand(text, u.cwd)
+	if len(u.context) > 0 {
+		text = strings.Join(append(u.context, text), "\n\n")
+		u.context = nil
+	}
+	u.waiting = append(u.waiting, text)
+	switch {
+	case u.s == nil && !u.opening:
+		u.openSession()
+	case u.s != nil && len(u.waiting) == 1:
+		u.sendWaiting()
+	}
+}
+
+// sendWaiting sends the oldest message that waits, and then the next one. A message that cannot be
+// sent comes back into the box.
+func (u *ui) sendWaiting() {
+	if len(u.waiting) == 0 || u.s == nil {
+		return
+	}
+	text := u.waiting[0]
+	u.later(func(ctx context.Context) func() {
+		err := u.s.Send(ctx, text)
+		return func() {
+			if err != nil {
+				u.fail("not sent", err)
+				u.giveBack()
+				return
+			}
+			u.waiting = slices.Delete(u.waiting, 0, 1)
+			if u.unfollow == nil { // the message has created the session
+				u.follow()
+			}
+			u.sendWaiting()
+		}
+	})
+}
+
+// giveBack puts messages that were not sent into the box.
+func (u *ui) giveBack() {
+	texts := u.waiting
+	if len(texts) == 0 {
+		return
+	}
+	if !u.box.Empty() {
+		texts = append(texts, u.box.Text())
+	}
+	u.waiting = nil
+	u.box.Set(edit.Entry{Text: strings.Join(texts, "\n")})
+}

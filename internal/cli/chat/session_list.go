@@ -1,0 +1,190 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/pick"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Message is a message of the user in the session.
+type Message struct {
+	Item   string
+	Before string // the item before it; "" if it is the first
+	Text   string
+}
+
+// Messages returns the user's messages, oldest first.
+func (s *Session) Messages(ctx context.Context) (list []Message, err error) {
+	sessions, closeStore, err := s.p.OpenStore(ctx, s.flags.Store)
+	if err != nil {
+		return nil, err
+	}
+	defer closeStore()
+	loaded, err := sessions.Load(ctx, s.ID(), nil)
+	if err != nil {
+		return nil, err
+	}
+	before := ""
+	for _, e := range loaded.Items {
+		if text := userText(e); text != "" {
+			list = append(list, Message{Item: e.ID(), Before: before, Text: text})
+		}
+		before = e.ID()
+	}
+	return list, nil
+}
+
+// rewindTo returns the request of a rewind to before a message. What is transcript, files or "" for
+// both.
+func rewindTo(m Message, what string) api.Rewind {
+	return api.Rewind{Target: cmp.Or(m.Before, "turn:0"), Transcript: what == "transcript", Files: what == "files"}
+}
+
+// New makes the conversation that of a new session, which gets its id with the first message.
+func (s *Session) New() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = ""
+	s.spec = s.spec.ForResume("")
+	s.about.Title, s.about.Head, s.about.Status = "", 0, ""
+}
+
+// userText returns what the user wrote in an item, or "".
+func userText(e transcript.Encoded) string {
+	if e.Role() != transcript.RoleUser {
+		return ""
+	}
+	text := strings.TrimSpace(e.Text())
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "<user_steering>\n"), "\n</user_steering>")
+	if strings.HasPrefix(text, "<") {
+		return ""
+	}
+	return text
+}
+
+// Sessions returns the newest sessions of all folders for a list, or those that have a text in their
+// id, title, first prompt or folder.
+func (s *Session) Sessions(ctx context.Context, text string) ([]pick.Item, error) {
+	page, err := s.List(ctx, client.ListOptions{Text: text, Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	items := make([]pick.Item, 0, len(page.Items))
+	for _, m := range page.Items {
+		state := ""
+		switch {
+		case m.OpenApprovals > 0:
+			state = "needs you · "
+		case m.Status != "" && !m.Status.Ended():
+			state = "working · "
+		}
+		items = append(items, pick.Item{
+			Text: term.OneLine(cmp.Or(m.Title, m.Summary, m.FirstPrompt, m.ID)), Value: m.ID,
+			Detail: state + age(m.UpdatedAt) + " · " + term.Count(m.MessageCount, "message") + " · " + shortPath(m.CWD),
+		})
+	}
+	return items, nil
+}
+
+func age(t time.Time) string {
+	d := time.Since(t)
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d < 24*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + " h"
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+func shortPath(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i > 0 {
+		return p[i+1:]
+	}
+	return p
+}
+
+// Expandable is a skill or command of the project that the user can call.
+type Expandable struct{ Name, Help string }
+
+// Commands returns the skills and commands that the user can call. Those that are not trusted are not
+// among them.
+func (s *Session) Commands() (list []Expandable) {
+	f, err := tools.FindSkills(s.p.Environment(), s.rules)
+	if err != nil || f.Untrusted() {
+		return nil
+	}
+	for _, sk := range f.All.Skills {
+		if sk.UserInvocable {
+			list = append(list, Expandable{sk.Name, sk.Description})
+		}
+	}
+	return list
+}
+
+// Blocks returns what there is of another session, such as that of a sub-agent.
+func (s *Session) Blocks(ctx context.Context, id string) (list []*conversation.Block, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := conversation.New(&conversation.Options{Cwd: s.cwd})
+	for e, err := range s.Client().Events(ctx, id, 0) {
+		if err != nil {
+			return list, err
+		}
+		for _, u := range c.Apply(e) {
+			if u.Block != nil {
+				list = append(list, u.Block)
+			}
+		}
+		if e.CaughtUp {
+			return list, nil
+		}
+	}
+	return list, nil
+}
+
+// Models returns the models that the user can choose from: those of the provider of the current one.
+func (s *Session) Models(ctx context.Context) ([]pick.Item, error) {
+	provider, _, _ := strings.Cut(s.About().Model, "/")
+	at, err := models.Resolve(ctx, s.p.Environment(), provider, s.flags.BaseURL, s.rules)
+	if err != nil {
+		return nil, err
+	}
+	list, err := at.List(ctx, s.p.Environment(), s.rules)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]pick.Item, 0, len(list))
+	for _, m := range list {
+		detail := ""
+		if m.Context > 0 {
+			detail = strconv.Itoa(m.Context/1000) + "k tokens"
+		}
+		items = append(items, pick.Item{Text: provider + "/" + m.Model, Detail: detail})
+	}
+	return items, nil
+}
+
+// Sandbox says in a few words what holds the commands of the session.
+func (s *Session) Sandbox() string {
+	switch {
+	case s.in != nil:
+		return "container"
+	case s.flags.NoSandbox:
+		return "none"
+	}
+	return "sandbox"
+}

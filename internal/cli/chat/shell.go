@@ -1,0 +1,155 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// ownCommand is a command of the user that runs now.
+type ownCommand struct {
+	line    string
+	started time.Time
+	cancel  context.CancelFunc
+
+	mu  sync.Mutex
+	out []byte
+}
+
+const (
+	ownOutput   = 64 << 10 // bytes of a command's output that are kept
+	modelOutput = 8 << 10  // and that the model gets
+)
+
+func (c *ownCommand) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out = append(c.out, b...)
+	if len(c.out) > 2*ownOutput {
+		c.out = append([]byte(nil), c.out[len(c.out)-ownOutput:]...)
+	}
+	return len(b), nil
+}
+
+func (c *ownCommand) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.out[max(0, len(c.out)-ownOutput):])
+}
+
+// shell runs a command of the user in the sandbox. The model gets it and its output with the next
+// message.
+func (u *ui) shell(line string) {
+	if u.own != nil {
+		u.say("a command of yours is still running; ctrl-c ends it")
+		return
+	}
+	program, err := u.p.Executable()
+	if err != nil {
+		u.fail("!"+line, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(u.ctx)
+	own := &ownCommand{line: line, started: u.now(), cancel: cancel}
+	u.own = own
+	cmd := exec.CommandContext(ctx, program, "sandbox", "exec", "--", "sh", "-c", line)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 3 * time.Second
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = u.cwd, u.p.Env, own, own
+	u.later(func(context.Context) func() {
+		err := cmd.Run()
+		cancel()
+		return func() { u.shellEnded(own, err) }
+	})
+}
+
+func (u *ui) shellEnded(own *ownCommand, err error) {
+	u.own = nil
+	out := own.text()
+	status := ""
+	if err != nil {
+		status = err.Error()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			status = fmt.Sprintf("exit code %d", exit.ExitCode())
+		}
+		out = strings.TrimRight(out, "\n") + "\n" + status
+	}
+	u.finish(&conversation.Block{Kind: conversation.Called, Call: &conversation.Call{
+		Tool: "!", Input: commandInput(own.line), Output: out, IsError: err != nil, Started: own.started, Took: u.now().Sub(own.started),
+	}}, false)
+	text := out[max(0, len(out)-modelOutput):]
+	u.context = append(u.context, fmt.Sprintf("I ran this command myself:\n```\n$ %s\n%s\n```", own.line, strings.TrimRight(text, "\n")))
+	u.say("the agent sees this with your next message")
+}
+
+// commandInput returns the input of a call that runs a command.
+func commandInput(line string) json.RawMessage {
+	b, _ := json.Marshal(map[string]string{"command": line}) // strings can always be encoded
+	return b
+}
+
+// cli runs a command of this program and returns what it prints.
+func (u *ui) cli(ctx context.Context, args ...string) (string, error) {
+	program, err := u.p.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = u.cwd, u.p.Env
+	b, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(b) > 0 {
+		return string(b), &outcome.Failure{Message: strings.TrimSpace(strings.TrimPrefix(string(b), "holdfast: ")), Cause: exit}
+	}
+	return string(b), err
+}
+
+// memorize adds a line to the project's instructions.
+func (u *ui) memorize(text string) {
+	path := u.memoryFile()
+	u.later(func(context.Context) func() {
+		err := appendLine(path, "- "+text)
+		return func() {
+			if err != nil {
+				u.fail("note", err)
+				return
+			}
+			u.note("added to " + path + "; the agent reads it from the next session on, or from its next message if you say so")
+		}
+	})
+}
+
+// memoryFile returns the file of the project's instructions: the one that exists, or AGENTS.md.
+func (u *ui) memoryFile() string {
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		if _, err := os.Stat(filepath.Join(u.cwd, name)); err == nil {
+			return filepath.Join(u.cwd, name)
+		}
+	}
+	return filepath.Join(u.cwd, "AGENTS.md")
+}
+
+func appendLine(path, line string) error {
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		line = "\n" + line
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a file of the project
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
+}

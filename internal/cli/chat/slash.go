@@ -1,0 +1,264 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/pick"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// slashCommand is a command of the conversation, such as /model.
+type slashCommand struct {
+	name, args, help string
+	run              func(u *ui, args string)
+}
+
+// slashCommands returns the commands in the order of /help.
+func slashCommands() []slashCommand {
+	return []slashCommand{
+		{"help", "", "commands and keys", (*ui).help},
+		{"model", "[NAME]", "choose the model", (*ui).chooseModel},
+		{"mode", "[MODE]", "choose the permission mode", (*ui).chooseMode},
+		{"permissions", "", "show the rules and what you allowed in this session", func(u *ui, _ string) {
+			u.show("permissions", []string{"policy", "show"}, []string{"policy", "grants", u.s.ID()})
+		}},
+		{"compact", "", "replace the older part of the conversation by a summary", (*ui).compact},
+		{"context", "", "show what fills the context window", (*ui).showContext},
+		{"cost", "", "show what this session and this day cost", (*ui).showCost},
+		{"resume", "[ID|TITLE]", "continue another session", (*ui).resume},
+		{"fork", "", "continue in a copy of this session", (*ui).fork},
+		{"rewind", "", "go back to an earlier message, with or without the files", func(u *ui, _ string) { u.openRewind() }},
+		{"rename", "TITLE", "give the session a title", (*ui).rename},
+		{"search", "WORDS", "search in all sessions", (*ui).search},
+		{"export", "[FORMAT] [FILE]", "write the session to a file: markdown, html, claude or codex", (*ui).export},
+		{"tasks", "", "show the agent's task list and the commands in the background", (*ui).showTasks},
+		{"agents", "", "show the sub-agents, and open one", (*ui).openAgents},
+		{"mcp", "", "show the MCP servers", func(u *ui, _ string) { u.show("MCP servers", []string{"mcp", "list"}) }},
+		{"hooks", "", "show the hooks", func(u *ui, _ string) { u.show("hooks", []string{"hooks", "list"}) }},
+		{"skills", "", "show the skills and commands of the project", func(u *ui, _ string) { u.show("skills", []string{"skills", "list"}) }},
+		{"memory", "", "show the instruction files that the model reads; #text adds to one", func(u *ui, _ string) { u.show("memory", []string{"context"}) }},
+		{"plan", "[PROMPT]", "plan first: the agent changes nothing until you allow the plan", (*ui).plan},
+		{"review", "[WHAT]", "ask for a review of the uncommitted changes, or of WHAT", (*ui).review},
+		{"init", "", "let the agent write AGENTS.md for this project", func(u *ui, _ string) { u.send(initPrompt) }},
+		{"doctor", "", "check the installation", func(u *ui, _ string) { u.show("doctor", []string{"doctor"}) }},
+		{"theme", "[light|dark|plain]", "choose the colors", (*ui).theme},
+		{"stop", "", "end the run", (*ui).stop},
+		{"clear", "", "begin a new session", (*ui).clear},
+		{"quit", "", "leave; a working agent goes on in the daemon", func(u *ui, _ string) { u.leave() }},
+	}
+}
+
+const initPrompt = `Look at this project and write a file AGENTS.md in its root for coding agents that will work here: how to build, test and
+lint it (also a single test), the structure that is not obvious from the names of the files, and the rules of its code. If the file exists,
+improve it. Keep it short: at most 100 lines. Do not invent anything.`
+
+const reviewPrompt = "Review %s. Look for mistakes first, then for missing tests and for what is hard to understand. For each point name the file and line, say what goes wrong and how to fix it. Change nothing."
+
+// slash runs a command. It reports false for a command of the project, which the agent expands.
+func (u *ui) slash(text string) bool {
+	name, args, _ := strings.Cut(text[1:], " ")
+	all := slashCommands()
+	i := slices.IndexFunc(all, func(c slashCommand) bool { return c.name == name })
+	switch {
+	case i >= 0:
+		u.remember()
+		if u.s == nil {
+			u.say("one moment: the session is being opened")
+			return true
+		}
+		all[i].run(u, strings.TrimSpace(args))
+		return true
+	case u.s != nil && slices.ContainsFunc(u.s.Commands(), func(c Expandable) bool { return c.Name == name }):
+		return false
+	case strings.Contains(name, "/"): // a path
+		return false
+	}
+	u.say(fmt.Sprintf("there is no command /%s; /help lists them", term.EscapeStrict(name)))
+	return true
+}
+
+func (u *ui) chooseMode(name string) {
+	if name != "" {
+		u.setMode(policy.Mode(name))
+		return
+	}
+	var items []pick.Item
+	for _, m := range policy.Modes() {
+		items = append(items, pick.Item{Text: string(m), Detail: modeHelp(m)})
+	}
+	u.choose("permission mode", items, func(it pick.Item) { u.setMode(policy.Mode(it.Text)) })
+}
+
+// modeHelp says what a mode does.
+func modeHelp(m policy.Mode) string {
+	switch m {
+	case policy.ModeDefault:
+		return "ask before changes and commands"
+	case policy.ModeAcceptEdits:
+		return "edit files in the project without asking"
+	case policy.ModePlan:
+		return "only read, and make a plan"
+	}
+	return ""
+}
+
+func (u *ui) setMode(m policy.Mode) {
+	if err := m.Check(); err != nil {
+		u.fail("", err)
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		err := u.s.SetMode(ctx, m)
+		return func() {
+			if err != nil {
+				u.fail("mode "+string(m), err)
+				return
+			}
+			u.mode = m
+		}
+	})
+}
+
+// cycle are the modes of shift-tab.
+var cycle = []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModePlan}
+
+func (u *ui) nextMode() {
+	if u.s == nil {
+		return
+	}
+	at := slices.Index(cycle, u.currentMode())
+	u.setMode(cycle[(at+1)%len(cycle)])
+}
+
+func (u *ui) plan(prompt string) {
+	u.setMode(policy.ModePlan)
+	if prompt != "" {
+		u.send(prompt)
+	}
+}
+
+func (u *ui) review(what string) {
+	u.send(fmt.Sprintf(reviewPrompt, cmp.Or(what, "the changes that are not committed yet (git diff HEAD and new files)")))
+}
+
+func (u *ui) chooseModel(name string) {
+	if name != "" {
+		u.setModel(name)
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		list, err := u.s.Models(ctx)
+		return func() {
+			if err != nil {
+				u.fail("models", err)
+				return
+			}
+			u.choose("model", list, func(it pick.Item) { u.setModel(it.Text) })
+		}
+	})
+}
+
+func (u *ui) setModel(name string) {
+	u.s.SetModel(name)
+	u.model = name
+	u.note("your next message goes to " + name)
+}
+
+func (u *ui) rename(title string) {
+	if title == "" {
+		u.say("usage: /rename TITLE")
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		err := u.s.Rename(ctx, title)
+		return func() {
+			if err != nil {
+				u.fail("rename", err)
+				return
+			}
+			u.note("the session is called " + title)
+		}
+	})
+}
+
+func (u *ui) compact(string) {
+	u.note("compacting")
+	u.later(func(ctx context.Context) func() {
+		out, err := u.cli(ctx, "sessions", "compact", u.s.ID())
+		return func() {
+			if err != nil {
+				u.fail("compact", err)
+				return
+			}
+			u.note(strings.TrimSpace(out))
+		}
+	})
+}
+
+func (u *ui) export(args string) {
+	list := strings.Fields(args)
+	call := []string{"sessions", "export", u.s.ID()}
+	if len(list) > 0 {
+		call = append(call, "--format", list[0])
+	}
+	if len(list) < 2 {
+		u.show("export", call)
+		return
+	}
+	u.later(func(ctx context.Context) func() {
+		_, err := u.cli(ctx, append(call, "--output", list[1])...)
+		return func() {
+			if err != nil {
+				u.fail("export", err)
+				return
+			}
+			u.note("written to " + list[1])
+		}
+	})
+}
+
+func (u *ui) stop(string) {
+	u.try("stop", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
+}
+
+// clear begins a new session.
+func (u *ui) clear(string) {
+	u.join(func(context.Context) (string, error) { return "", nil })
+}
+
+func (u *ui) fork(string) { u.forkAt("") }
+
+// forkAt continues in a fork that ends after an item, or has everything.
+func (u *ui) forkAt(item string) {
+	u.join(func(ctx context.Context) (string, error) {
+		made, err := u.s.Fork(ctx, api.Fork{At: item})
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+}
+
+func (u *ui) theme(name string) {
+	switch name {
+	case "light":
+		u.look.Light = true
+	case "dark":
+		u.look.Light = false
+	case "plain":
+		u.look.Style = 0
+	case "":
+		items := []pick.Item{{Text: "dark", Detail: "for a dark background"}, {Text: "light", Detail: "for a light background"}, {Text: "plain", Detail: "no colors"}}
+		u.choose("theme", items, func(it pick.Item) { u.theme(it.Text) })
+		return
+	default:
+		u.say("usage: /theme light, dark or plain")
+		return
+	}
+}

@@ -1,0 +1,221 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/input"
+	"github.com/holdfast-dev/holdfast/internal/term/live"
+)
+
+// frameTime is the shortest time between two frames without a key. A key is drawn at once.
+const frameTime = 40 * time.Millisecond
+
+// screen connects a ui to the terminal.
+type screen struct {
+	u       *ui
+	in, out *os.File
+	keys    *input.Reader
+	draw    *live.Screen
+	whole   bool // the alternate screen is on
+	drawn   time.Time
+}
+
+// loop runs until the user leaves. A key is drawn at once, everything else at most every frameTime.
+func (s *screen) loop(ctx context.Context) error {
+	defer s.keys.Guard()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	at := time.Now() // when to draw; zero: nothing changed
+	for !s.u.leaving {
+		if !at.IsZero() && !time.Now().Before(at) && len(s.keys.Events()) == 0 {
+			if err := s.paint(); err != nil {
+				return err
+			}
+			at = time.Time{}
+			if s.u.moving() {
+				at = s.drawn.Add(render.Frame)
+			}
+		}
+		wait := time.Hour
+		if !at.IsZero() {
+			wait = time.Until(at)
+		}
+		timer.Reset(wait)
+		due := time.Now()
+		select {
+		case e, ok := <-s.keys.Events():
+			if !ok {
+				return nil
+			}
+			if err := s.input(ctx, e); err != nil {
+				return err
+			}
+		case then := <-s.u.done:
+			then()
+			if do := s.u.outside; do != nil {
+				s.u.outside = nil
+				if err := s.lend(do); err != nil {
+					return err
+				}
+			}
+		case a := <-s.u.inbox.Answers():
+			s.u.answered(a)
+		case then := <-s.u.events:
+			then()
+			due = s.drawn.Add(frameTime)
+		case <-timer.C:
+			continue
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if at.IsZero() || due.Before(at) {
+			at = due
+		}
+	}
+	return s.paint()
+}
+
+// input takes what the terminal sends.
+func (s *screen) input(ctx context.Context, e uv.Event) error {
+	switch e := e.(type) {
+	case uv.KeyPressEvent:
+		k := keyOf(e)
+		switch {
+		case k.Ctrl && k.Code == 'z':
+			return s.suspend()
+		case k.Ctrl && k.Code == 'x', s.u.page != nil && k.Text == "o":
+			return s.edit(ctx)
+		}
+		s.u.key(k)
+	case uv.PasteEvent:
+		s.u.paste(e.Content)
+	case uv.WindowSizeEvent:
+		s.u.width, s.u.height = max(e.Width, 20), max(e.Height, 6)
+		s.draw.Resize(e.Width, e.Height)
+	case uv.BackgroundColorEvent:
+		s.u.look.Light = !e.IsDark()
+	case uv.FocusEvent:
+		s.u.focused = true
+	case uv.BlurEvent:
+		s.u.focused = false
+	case input.Resumed:
+		s.draw.Forget()
+	}
+	return nil
+}
+
+// paint draws a frame.
+func (s *screen) paint() error {
+	s.drawn = time.Now()
+	f := s.u.frame()
+	if f.whole != s.whole {
+		s.whole = f.whole
+		if err := s.draw.Alternate(f.whole); err != nil {
+			return err
+		}
+	}
+	for _, r := range f.rows {
+		if r == clearScreen {
+			s.draw.Clear()
+			continue
+		}
+		s.draw.Print(r)
+	}
+	if err := s.draw.Draw(f.lines, f.cursor); err != nil {
+		return err
+	}
+	if out := s.u.signals(); out != "" {
+		_, err := s.out.WriteString(out)
+		return err
+	}
+	return nil
+}
+
+func (s *screen) suspend() error {
+	if err := s.draw.Close(); err != nil {
+		return err
+	}
+	return s.keys.Suspend()
+}
+
+// edit lets the user edit the text of the box in $EDITOR, or read the page there.
+func (s *screen) edit(ctx context.Context) error {
+	page := s.u.page != nil
+	text := s.u.box.Text()
+	if page {
+		text = s.u.page.Text()
+	}
+	path, err := writeDraft(text)
+	if err != nil {
+		s.u.fail("editor", err)
+		return nil
+	}
+	defer func() { _ = os.Remove(path) }()
+	var failed error
+	if err := s.lend(func() { failed = runEditor(ctx, s.u.p, path, s.in, s.out) }); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(path)
+	switch {
+	case failed != nil:
+		s.u.fail("editor", failed)
+	case err != nil:
+		s.u.fail("editor", err)
+	case !page:
+		s.u.box.Set(edit.Entry{Text: strings.TrimRight(string(b), "\n")})
+	}
+	return nil
+}
+
+// lend gives the terminal to something else and takes it back.
+func (s *screen) lend(do func()) (err error) {
+	if s.whole {
+		s.whole = false
+		err = s.draw.Alternate(false)
+	}
+	if err = errors.Join(err, s.draw.Close(), s.keys.Close()); err != nil {
+		return err
+	}
+	do()
+	s.draw.Forget()
+	s.keys, err = input.Open(s.in, s.out)
+	return err
+}
+
+// writeDraft writes a text to a private file for the editor.
+func writeDraft(text string) (path string, err error) {
+	f, err := os.CreateTemp("", "holdfast-*.md")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// runEditor runs $VISUAL or $EDITOR, which can have arguments.
+func runEditor(ctx context.Context, p *command.Program, path string, in, out *os.File) error {
+	words := strings.Fields(cmp.Or(p.Getenv("VISUAL"), p.Getenv("EDITOR"), "vi"))
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // the user's own editor
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Env, in, out, out
+	return cmd.Run()
+}
+
+// close gives the terminal back.
+func (s *screen) close() error {
+	var err error
+	if s.whole {
+		err = s.draw.Alternate(false)
+	}
+	return errors.Join(err, s.draw.Close(), s.keys.Close())
+}

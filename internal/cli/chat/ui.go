@@ -1,0 +1,380 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/files"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/markdown"
+	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/pager"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// ui is the conversation on a terminal, without the terminal: it gets keys and events, and returns
+// finished rows and the live block. Only one goroutine uses it.
+type ui struct {
+	p     *command.Program
+	ctx   context.Context
+	now   func() time.Time
+	start *Start
+	s     *Session // nil until it is open
+	err   error    // why it could not be opened
+
+	conv   *conversation.Conversation
+	blocks []*conversation.Block // the newest, for the pager and for copies
+	look   *render.Renderer
+	box    *edit.Editor
+	inbox  *inbox.Inbox
+	answer *markdown.Stream    // the message that the model writes, or nil
+	shown  bool                // rows of answer were printed
+	last   *conversation.Block // that was printed last
+
+	page   *pager.Pager // covers the screen, or nil
+	picker *picking     // takes the keys, or nil
+	popup  *popup       // completions of the word before the cursor, or nil
+	asked  int          // open questions at the last look
+	away   bool         // the user does not want to answer now
+
+	opening  bool
+	outside  func() // needs the terminal for itself, or nil
+	unfollow func() // ends the stream of events
+	cwd      string
+	branch   string // of the repository
+	dayUSD   float64
+	history  *edit.History
+	files    *files.Index // nil until the first @
+	own      *ownCommand  // that runs now, or nil
+	notify   *notifier
+	focused  bool        // the terminal has the focus
+	events   chan func() // what the stream of events does
+
+	mode    policy.Mode          // that the user has chosen for the next run, or ""
+	model   string               // the same for the model
+	waiting []string             // messages that were not accepted yet
+	context []string             // output of the user's own commands for the next message
+	tip     string               // a line below the box for a moment
+	tipEnds time.Time            // zero: until the next key
+	pressed map[string]time.Time // when keys that count twice were pressed
+
+	rows    []string // finished rows that were not printed yet
+	done    chan func()
+	leaving bool
+	width   int
+	height  int
+}
+
+// later runs work that waits outside of the loop. What it returns runs in the loop.
+func (u *ui) later(work func(ctx context.Context) func()) {
+	go func() {
+		then := work(u.ctx)
+		select {
+		case u.done <- then:
+		case <-u.ctx.Done():
+		}
+	}()
+}
+
+// try runs work outside of the loop and shows its error.
+func (u *ui) try(what string, work func(ctx context.Context) error) {
+	u.later(func(ctx context.Context) func() {
+		err := work(ctx)
+		return func() {
+			if err != nil {
+				u.fail(what, err)
+			}
+		}
+	})
+}
+
+// apply takes an event of the session.
+func (u *ui) apply(e *client.Event) {
+	for _, ev := range e.Events {
+		if seq, ok := ev.(event.TerminalSequences); ok && e.CaughtUp || ok && u.conv.State().CaughtUp {
+			u.notify.pass(seq.Sequences)
+		}
+	}
+	for _, up := range u.conv.Apply(e) {
+		if up.Rewound {
+			u.blocks = slices.DeleteFunc(u.blocks, func(b *conversation.Block) bool { return b.Seq > up.After })
+		}
+		switch {
+		case up.Discard:
+			u.discard()
+		case up.Block != nil:
+			u.finish(up.Block, up.Streamed)
+		case up.Kind == conversation.Answer:
+			if u.answer == nil {
+				u.answer, u.shown = u.look.Stream(), false
+			}
+			u.answer.Write(up.Delta)
+		}
+	}
+	if e.CaughtUp {
+		u.askOpen()
+	}
+	u.inbox.Set(u.conv.State().Questions)
+	u.focus()
+}
+
+// askOpen adds the open questions from before the records that were read.
+func (u *ui) askOpen() {
+	conv, id := u.conv, u.s.ID()
+	u.later(func(ctx context.Context) func() {
+		page, err := u.s.Client().Approvals(ctx, client.ListOptions{Limit: 500})
+		return func() {
+			if err != nil || u.conv != conv {
+				return // the events report a lost connection
+			}
+			for _, a := range page.Items {
+				if a.Session == id || a.RunID == id {
+					conv.Ask(a.Request)
+				}
+			}
+			u.inbox.Set(conv.State().Questions)
+			u.focus()
+		}
+	})
+}
+
+// discard drops the message that the model was writing.
+func (u *ui) discard() {
+	if u.answer != nil && u.shown {
+		u.print(u.answer.Close(u.width)...)
+		u.note("the answer above broke off and begins again")
+	}
+	u.answer = nil
+}
+
+// keptBlocks is how many blocks stay in memory. The pager reads older ones from the log.
+const keptBlocks = 500
+
+// finish prints a block.
+func (u *ui) finish(b *conversation.Block, streamed bool) {
+	if u.blocks = append(u.blocks, b); len(u.blocks) > 2*keptBlocks {
+		u.blocks = append([]*conversation.Block(nil), u.blocks[keptBlocks:]...)
+	}
+	if b.Kind == conversation.Answered && b.Reply != nil {
+		u.inbox.Resolved(*b.Reply)
+	}
+	if b.Agent != "" && b.Kind != conversation.Answered { // the tree shows sub-agents
+		return
+	}
+	if b.Kind == conversation.Answer && streamed && u.answer != nil {
+		u.print(u.answerRows(u.answer.Close(u.width))...)
+		u.answer, u.last = nil, b
+		return
+	}
+	u.printBlock(b)
+}
+
+// printBlock prints a block, with an empty row before it where one separates blocks.
+func (u *ui) printBlock(b *conversation.Block) {
+	if u.look.Gap(u.last, b) {
+		u.print("")
+	}
+	u.last = b
+	u.print(u.look.Block(b, u.width)...)
+}
+
+// answerRows returns rows of the message with an empty row before its first one.
+func (u *ui) answerRows(rows []string) []string {
+	if len(rows) > 0 && !u.shown {
+		u.shown = true
+		if u.look.Gap(u.last, &conversation.Block{Kind: conversation.Answer}) {
+			rows = append([]string{""}, rows...)
+		}
+	}
+	return rows
+}
+
+func (u *ui) print(rows ...string) { u.rows = append(u.rows, rows...) }
+
+// note prints a line of the program.
+func (u *ui) note(text string) {
+	u.printBlock(&conversation.Block{Kind: conversation.Note, Text: text})
+}
+
+// say shows a line below the box until the next key.
+func (u *ui) say(text string) { u.tip, u.tipEnds = text, time.Time{} }
+
+// fail prints an error with its hint.
+func (u *ui) fail(what string, err error) {
+	text := errorText(err)
+	if what != "" {
+		text = what + ": " + text
+	}
+	u.printBlock(&conversation.Block{Kind: conversation.Note, Text: text, Warning: true})
+}
+
+// focus gives the keys to the inbox while a question waits and the box is empty. Ctrl-G takes them away
+// until another question comes.
+func (u *ui) focus() {
+	if n := u.inbox.Len(); n != u.asked {
+		u.asked, u.away = n, false
+	}
+	u.inbox.Focus(u.inbox.Len() > 0 && u.box.Empty() && !u.away)
+}
+
+// currentMode returns the mode of the working run, or of the next one.
+func (u *ui) currentMode() policy.Mode {
+	return cmp.Or(u.mode, u.conv.State().Mode, policy.ModeDefault)
+}
+
+// twice reports whether a key was pressed for the second time within a second.
+func (u *ui) twice(key string) bool {
+	at, now := u.pressed[key], u.now()
+	clear(u.pressed)
+	if !at.IsZero() && now.Sub(at) <= time.Second {
+		return true
+	}
+	u.pressed[key] = now
+	return false
+}
+
+// paste takes pasted text.
+func (u *ui) paste(text string) {
+	switch {
+	case u.page != nil:
+	case u.picker != nil:
+		u.picker.Paste(text)
+	case u.inbox.Focused() && u.inbox.Paste(text) != edit.Ignored:
+	default:
+		u.box.Paste(text)
+		u.complete()
+	}
+	u.focus()
+}
+
+// key takes a key.
+func (u *ui) key(k edit.Key) {
+	u.tip = ""
+	defer u.focus()
+	switch {
+	case u.page != nil:
+		u.pageKey(k)
+		return
+	case u.picker != nil:
+		u.pickKey(k)
+		return
+	case u.inbox.Focused() && u.inbox.Press(k) != edit.Ignored:
+		return
+	case u.popup != nil && u.popupKey(k):
+		return
+	}
+	if u.command(k) {
+		return
+	}
+	switch u.box.Press(k) {
+	case edit.Submit:
+		u.submit()
+	case edit.Handled:
+		u.complete()
+	}
+}
+
+// command runs the command of a key that is not for the box.
+func (u *ui) command(k edit.Key) bool {
+	st := u.conv.State()
+	ctrl := rune(0)
+	if k.Ctrl && !k.Alt {
+		ctrl = k.Code
+	}
+	switch {
+	case ctrl == 'c':
+		u.cancel()
+	case ctrl == 'd' && u.box.Empty():
+		u.leave()
+	case ctrl == 'o':
+		u.openTranscript()
+	case ctrl == 'l':
+		u.rows = append(u.rows, clearScreen)
+	case ctrl == 'g':
+		u.away = !u.away
+	case k.Name == "tab" && k.Shift:
+		u.nextMode()
+	case k.Name == "esc" && st.Working:
+		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
+	case k.Name == "esc" && !u.box.Empty():
+		if u.twice("esc") {
+			u.box.Take()
+		} else {
+			u.say("press esc again to clear the box")
+		}
+	case k.Name == "esc":
+		if u.twice("esc") {
+			u.openRewind()
+		} else {
+			u.say("press esc again to go back to an earlier message")
+		}
+	case k.Name == "up" && u.box.Empty() && len(st.Queue) > 0:
+		u.takeBack(st.Queue[len(st.Queue)-1])
+	default:
+		return false
+	}
+	return true
+}
+
+// cancel is ctrl-c: it clears the box, then interrupts, then leaves.
+func (u *ui) cancel() {
+	switch {
+	case !u.box.Empty():
+		u.box.Take()
+		u.say("cleared; ctrl-_ brings it back")
+	case u.twice("ctrl-c"):
+		u.leave()
+	case u.conv.State().Working:
+		u.say("interrupting; press ctrl-c again to leave")
+		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
+	default:
+		u.say("press ctrl-c again, or ctrl-d, to leave")
+	}
+}
+
+// takeBack removes a queued message and puts it into the box.
+func (u *ui) takeBack(q conversation.Queued) {
+	u.later(func(ctx context.Context) func() {
+		err := u.s.Withdraw(ctx, q.ID)
+		return func() {
+			switch {
+			case err != nil:
+				u.fail("take the message back", err)
+			case u.box.Empty():
+				u.box.Set(edit.Entry{Text: q.Text})
+			default:
+				u.box.Set(edit.Entry{Text: q.Text + "\n" + u.box.Text()})
+			}
+		}
+	})
+}
+
+// submit sends what is in the box.
+func (u *ui) submit() {
+	text := strings.TrimSpace(u.box.Text())
+	if text == "" {
+		return
+	}
+	u.popup = nil
+	switch {
+	case text[0] == '/' && u.slash(text):
+		return
+	case text[0] == '!' && len(text) > 1:
+		u.remember()
+		u.shell(strings.TrimSpace(text[1:]))
+	case text[0] == '#' && len(text) > 1 && text[1] != '#':
+		u.remember()
+		u.memorize(strings.TrimSpace(text[1:]))
+	default:
+		u.remember()
+		u.send(text)
+	}
+}
