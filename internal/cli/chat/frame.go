@@ -120,6 +120,9 @@ func (u *ui) status() string {
 	if u.tip != "" && (u.tipEnds.IsZero() || u.now().Before(u.tipEnds)) {
 		return u.look.Dim(fit(term.Escape(term.OneLine(u.tip)), u.width))
 	}
+	if lost := u.conv.State().Lost; lost != nil {
+		return u.look.Warn(fit(term.Escape(term.OneLine("the daemon does not answer, trying again: "+lost.Error())), u.width))
+	}
 	if u.err != nil {
 		return u.look.Warn(fit(term.Escape(term.OneLine(u.err.Error())), u.width))
 	}

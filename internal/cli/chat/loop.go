@@ -12,6 +12,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -191,6 +192,9 @@ func (u *ui) enter() {
 		u.note(strings.TrimSpace("session " + lastPart(u.s.ID()) + "  " + term.OneLine(about.Title)))
 		u.follow()
 	}
+	if about.Status == api.StatusInterrupted {
+		u.say("the run was interrupted; a message or /continue goes on")
+	}
 }
 
 // follow reads the events of the session.
@@ -199,9 +203,14 @@ func (u *ui) follow() {
 	u.unfollow = cancel
 	go func() {
 		for e, err := range u.s.Events(ctx) {
-			then := func() { u.apply(e) }
-			if err != nil {
-				then = func() { u.fail("events", err) }
+			then := func() {
+				switch {
+				case ctx.Err() != nil: // the conversation is in another session now
+				case err != nil:
+					u.fail("events", err)
+				default:
+					u.apply(e)
+				}
 			}
 			select {
 			case u.events <- then:

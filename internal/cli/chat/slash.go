@@ -32,6 +32,9 @@ func slashCommands() []slashCommand {
 		{"context", "", "show what fills the context window", (*ui).showContext},
 		{"cost", "", "show what this session and this day cost", (*ui).showCost},
 		{"resume", "[ID|TITLE]", "continue another session", (*ui).resume},
+		{"continue", "", "go on with a run that was interrupted", func(u *ui, _ string) {
+			u.try("continue", func(ctx context.Context) error { return u.s.Resume(ctx) })
+		}},
 		{"fork", "", "continue in a copy of this session", (*ui).fork},
 		{"rewind", "", "go back to an earlier message, with or without the files", func(u *ui, _ string) { u.openRewind() }},
 		{"rename", "TITLE", "give the session a title", (*ui).rename},

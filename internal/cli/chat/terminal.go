@@ -33,7 +33,12 @@ type screen struct {
 
 // loop runs until the user leaves. A key is drawn at once, everything else at most every frameTime.
 func (s *screen) loop(ctx context.Context) error {
-	defer s.keys.Guard()
+	defer func() {
+		if v := recover(); v != nil { // the user must see why, in a usable terminal
+			_ = s.close()
+			panic(v)
+		}
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	at := time.Now() // when to draw; zero: nothing changed
