@@ -185,13 +185,23 @@ func (u *ui) enter() {
 		u.unfollow = nil
 	}
 	about := u.s.About()
-	u.conv = conversation.New(&conversation.Options{Cwd: about.Cwd, Session: u.s.ID(), Title: about.Title, Model: about.Model, Mode: about.Mode})
+	u.conv = conversation.New(&conversation.Options{Cwd: about.Cwd, Session: u.s.ID(), Title: about.Title, Model: about.Model})
 	u.blocks, u.answer, u.shown = nil, nil, false
 	u.inbox.Set(nil)
 	if u.s.ID() != "" {
 		u.note(strings.TrimSpace("session " + lastPart(u.s.ID()) + "  " + term.OneLine(about.Title)))
 		u.follow()
 	}
+	u.mode, u.seenMode, u.model = "", "", ""
+	conv := u.conv
+	u.later(func(ctx context.Context) func() {
+		mode, err := u.s.Mode(ctx)
+		return func() {
+			if err == nil && u.conv == conv && u.mode == "" && conv.State().Mode == "" {
+				u.mode = mode
+			}
+		}
+	})
 	if about.Status == api.StatusInterrupted {
 		u.say("the run was interrupted; a message or /continue goes on")
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // history is how many records before the head of a session are shown.
-const history = 400
+const history = 200
 
 // How long a lost daemon may take to come back before a new one is started.
 const (

@@ -191,14 +191,10 @@ func (s *Session) Join(ctx context.Context, id string) error {
 	return nil
 }
 
-// describe makes a session the session of the conversation, and reads its title, head and mode.
+// describe makes a session the session of the conversation, and reads its title and head.
 func (s *Session) describe(ctx context.Context, id string) error {
 	c := s.Client()
 	m, err := c.Session(ctx, id)
-	if err != nil {
-		return err
-	}
-	there, err := c.Policy(ctx, m.ID)
 	if err != nil {
 		return err
 	}
@@ -207,10 +203,23 @@ func (s *Session) describe(ctx context.Context, id string) error {
 	s.id = m.ID
 	s.about.Title, s.about.Head, s.about.Status = cmp.Or(m.Title, m.FirstPrompt), m.Head, m.Status
 	s.about.Cwd = cmp.Or(m.CWD, s.about.Cwd)
-	if there.Mode != "" && s.spec.Permissions.Mode == "" {
-		s.about.Mode = there.Mode
-	}
 	return nil
+}
+
+// Mode returns the permission mode of the session. It takes a while for a long session, which must be
+// read for it.
+func (s *Session) Mode(ctx context.Context) (policy.Mode, error) {
+	s.mu.Lock()
+	id, mode, given := s.id, s.about.Mode, s.spec.Permissions.Mode != ""
+	s.mu.Unlock()
+	if id == "" || given {
+		return mode, nil
+	}
+	there, err := s.Client().Policy(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(there.Mode, mode), nil
 }
 
 // recordedRuns is how many records of runs are searched for the last start of a session.

@@ -58,13 +58,14 @@ type ui struct {
 	focused  bool        // the terminal has the focus
 	events   chan func() // what the stream of events does
 
-	mode    policy.Mode          // that the user has chosen for the next run, or ""
-	model   string               // the same for the model
-	waiting []string             // messages that were not accepted yet
-	context []string             // output of the user's own commands for the next message
-	tip     string               // a line below the box for a moment
-	tipEnds time.Time            // zero: until the next key
-	pressed map[string]time.Time // when keys that count twice were pressed
+	mode     policy.Mode          // that the user has chosen for the next run, or ""
+	seenMode policy.Mode          // of the session at the last look
+	model    string               // the same for the model
+	waiting  []string             // messages that were not accepted yet
+	context  []string             // output of the user's own commands for the next message
+	tip      string               // a line below the box for a moment
+	tipEnds  time.Time            // zero: until the next key
+	pressed  map[string]time.Time // when keys that count twice were pressed
 
 	rows    []string // finished rows that were not printed yet
 	done    chan func()
@@ -118,6 +119,9 @@ func (u *ui) apply(e *client.Event) {
 			}
 			u.answer.Write(up.Delta)
 		}
+	}
+	if m := u.conv.State().Mode; m != u.seenMode { // a change by anyone is newer than the choice here
+		u.seenMode, u.mode = m, ""
 	}
 	if e.CaughtUp {
 		u.askOpen()
