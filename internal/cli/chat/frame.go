@@ -10,6 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
 
+// previewLines is how many lines of a file are shown below its completion.
+const previewLines = 6
+
 // clearScreen is a finished row that stands for an empty screen.
 const clearScreen = "\f"
 
@@ -102,7 +105,12 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 	lines = append(lines, u.look.Rule(u.width))
 	if u.popup != nil {
 		list, _, _ := u.popup.View(u.width, 8)
-		return append(lines, list...), cursor
+		lines = append(lines, list...)
+		if it, ok := u.popup.Selected(); ok && it.Preview != nil {
+			lines = append(lines, u.look.Rule(u.width))
+			lines = append(lines, it.Preview(u.width, previewLines)...)
+		}
+		return lines, cursor
 	}
 	return append(lines, u.status()), cursor
 }

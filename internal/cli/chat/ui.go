@@ -253,6 +253,9 @@ func (u *ui) paste(text string) {
 		u.picker.Paste(text)
 	case u.inbox.Focused() && u.inbox.Paste(text) != edit.Ignored:
 	default:
+		if mention, ok := files.Dropped(text, u.cwd); ok { // a file that was dragged to the terminal
+			text = mention
+		}
 		u.box.Paste(text)
 		u.complete()
 	}
