@@ -33,13 +33,13 @@ import (
 const description = `Run agents with durable sessions, permissions and a sandbox.
 
   holdfast init
-  holdfast demo
   holdfast
   holdfast "find out why the tests fail and fix them"
   holdfast attach
-  holdfast run "find out why the tests fail and fix them"
+  holdfast -p "which license does this project have?"
   holdfast run -c "now write a changelog entry"
-  holdfast sessions list`
+  holdfast sessions list
+  holdfast demo`
 
 // commandMakers has the commands in the order of the help.
 var commandMakers = []struct {

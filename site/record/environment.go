@@ -69,38 +69,47 @@ func giveToUser(dir string) error {
 
 func (s *environment) remove() { _ = os.RemoveAll(s.dir) }
 
-// record runs the commands of a recording and returns what the terminal showed.
-func (s *environment) record(sc recording) ([]chunk, error) {
-	dir := filepath.Join(s.dir, "home", "calendar")
+// prepare makes the project of a recording, and returns its folder and the environment of its commands.
+func (s *environment) prepare(sc recording) (dir string, env []string, err error) {
+	dir = filepath.Join(s.dir, "home", "calendar")
 	if sc.fresh {
 		if err := os.RemoveAll(dir); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if err := giveToUser(dir); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
 	home, name := filepath.Join(s.dir, "home"), os.Getenv("USER")
 	if os.Getuid() == 0 {
 		home, name = "/home/ann", "ann"
 	}
-	env := []string{
+	env = []string{
 		"STAGE=" + s.dir, "HOME=" + home, "USER=" + name, "PATH=" + filepath.Join(s.dir, "bin") + ":/usr/bin:/bin:/usr/sbin:/sbin",
 		"TERM=xterm-256color", "LANG=C.UTF-8", "TZ=UTC",
 	}
 	if sc.play != "" {
 		play, err := os.ReadFile(filepath.Join(plays, sc.play))
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		file := filepath.Join(s.dir, sc.play)
 		if err := os.WriteFile(file, play, 0o644); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		env = append(env, "HOLDFAST_MODEL=scripted/"+file)
+	}
+	return dir, env, nil
+}
+
+// record runs the commands of a recording and returns what the terminal showed.
+func (s *environment) record(sc recording) ([]chunk, error) {
+	dir, env, err := s.prepare(sc)
+	if err != nil {
+		return nil, err
 	}
 	var all []chunk
 	at := time.Duration(0)

@@ -28,6 +28,15 @@ func main() {
 	}
 }
 
+// lines returns the lines of a recording.
+func (s *environment) lines(sc recording) ([][]frame, error) {
+	if sc.conversation {
+		return s.converse(sc)
+	}
+	chunks, err := s.record(sc)
+	return newScreen(sc.columns, chunks).lines, err
+}
+
 // record makes the named recordings, or all.
 func record(program, out string, names []string) error {
 	s, err := newEnvironment(program)
@@ -41,11 +50,11 @@ func record(program, out string, names []string) error {
 		if len(names) > 0 && !slices.Contains(names, sc.name) {
 			continue
 		}
-		chunks, err := s.record(sc)
+		lines, err := s.lines(sc)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
-		picture := draw(sc, newScreen(sc.columns, chunks).lines)
+		picture := draw(sc, lines)
 		file := filepath.Join(out, sc.name+".svg")
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err

@@ -53,6 +53,25 @@ func TestScreen(t *testing.T) {
 	}
 }
 
+func TestLook(t *testing.T) {
+	s := &screen{columns: 20, lines: make([][]frame, 3)}
+	s.look("\x1b[1mbox\x1b[0m\n\x1b[33mquestion\x1b[39m\n\n", 0)
+	s.look("answer\n\x1b[1mbox\x1b[0m\n", 1)
+	s.look("answer\nbox\n", 2)
+	s.look("answer\n", 3)
+	for i, want := range []string{"answer", "", ""} {
+		if got := shown(s.lines[i]); got != want {
+			t.Errorf("line %d is %q at the end, want %q", i, got, want)
+		}
+	}
+	if n := len(s.lines[1]); n != 4 {
+		t.Errorf("the second line has %d frames, want 4", n)
+	}
+	if len(s.lines[2]) > 1 {
+		t.Errorf("a line that stays empty has the frames %v", s.lines[2])
+	}
+}
+
 func TestLongPausesAreShortened(t *testing.T) {
 	lines := newScreen(20, []chunk{{0, "a\r\n"}, {time.Hour, "b\r\n"}}).lines
 	if at := lines[1][0].at; at > maxPause+1 {

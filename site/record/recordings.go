@@ -7,6 +7,7 @@ type recording struct {
 	columns, rows int
 	play          string // the scripted model, a file of plays/
 	fresh         bool   // starts with an unchanged project
+	conversation  bool   // its only command moves the cursor
 	commands      []command
 }
 
@@ -19,7 +20,10 @@ type command struct {
 }
 
 // An answer is pressed when its text has appeared and the command waits.
-type answer struct{ after, keys string }
+type answer struct {
+	after, keys string
+	busy        bool // do not wait until nothing changes
+}
 
 const fixIt = `holdfast run "One of the tests fails. Fix it."`
 
@@ -33,7 +37,19 @@ var recordings = []recording{
 	{
 		name: "recordings/first-run", title: "The first run: an agent asks before it runs a command and before it changes a file",
 		columns: 100, rows: 28, play: "first.yaml", fresh: true,
-		commands: []command{{line: fixIt, answers: []answer{{"sh test.sh", "a"}, {"exactly", "1"}, {"calendar.sh", "y"}}}},
+		commands: []command{{line: fixIt, answers: []answer{{after: "sh test.sh", keys: "a"}, {after: "exactly", keys: "1"}, {after: "calendar.sh", keys: "y"}}}},
+	},
+	{
+		name: "recordings/conversation", title: "A conversation: the user writes while the agent works, and the agent asks before it runs a command and before it changes a file",
+		columns: 92, rows: 30, play: "conversation.yaml", fresh: true, conversation: true,
+		commands: []command{{line: "holdfast", answers: []answer{
+			{after: "ask for something", keys: "One of the tests fails. Fix it.\r"},
+			{after: "sh test.sh", keys: "y"},
+			{after: "permission Edit", keys: "y"},
+			{after: "sh walk.sh", keys: "y"},
+			{after: "Bash  sh test.sh && sh walk.sh", keys: "Is New Year's Eve tested, too?\r", busy: true},
+			{after: "model calls", keys: "\x04"},
+		}}},
 	},
 	{
 		name: "recordings/audit-show", title: "holdfast audit show: who allowed what in the session, and what happened",

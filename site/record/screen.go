@@ -126,6 +126,8 @@ func (s *screen) style(codes string) {
 		switch {
 		case n == "" || n == "0":
 			s.color, s.weight = "", ""
+		case n == "39":
+			s.color = ""
 		case len(n) == 2 && n[0] == '3':
 			s.color = "c" + n[1:]
 		case n == "1":

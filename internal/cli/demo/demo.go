@@ -208,7 +208,8 @@ func (s *demoRun) nextSteps() {
 	}
 	s.p.Out.Line("")
 	s.p.Out.Line("With a real model, in your project:")
-	s.p.Out.Line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
+	s.p.Out.Line("  %s init", self)
+	s.p.Out.Line("  %s  %s", self, t.Dim("# a conversation; /help shows commands and keys"))
 	s.p.Out.Line("%s", t.Dim("To remove the demo's folder: rm -r "+term.Quote(s.dir)))
 }
 
