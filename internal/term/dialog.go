@@ -106,6 +106,15 @@ func (d *Dialog) Offers(key string) bool {
 	})
 }
 
+// Keys returns the keys that the prompt shows, with their meanings. It returns none while the code
+// waits for a line.
+func (d *Dialog) Keys() []Key {
+	if d.needs != NeedsKey || len(d.parts) == 0 {
+		return nil
+	}
+	return d.parts[len(d.parts)-1].keys
+}
+
 // Write receives the output of the code.
 func (d *Dialog) Write(b []byte) (int, error) {
 	if d.redrawn != nil {

@@ -30,11 +30,7 @@ func (u *ui) frame() frame {
 		lines, y, x := u.page.View(u.width, u.height)
 		return frame{lines: lines, cursor: position(y, x), whole: true}
 	}
-	if u.answer != nil {
-		u.print(u.answerRows(u.answer.Done(u.width))...)
-	}
-	f := frame{rows: u.rows}
-	u.rows = nil
+	f := frame{rows: u.finished()}
 	bottom, cursor := u.bottom()
 	top := u.top(max(0, u.height-len(bottom)))
 	f.lines = append(top, bottom...)
@@ -43,6 +39,16 @@ func (u *ui) frame() frame {
 	}
 	f.cursor = cursor
 	return f
+}
+
+// finished returns the finished rows and forgets them.
+func (u *ui) finished() []string {
+	if u.answer != nil {
+		u.print(u.answerRows(u.answer.Done(u.width))...)
+	}
+	rows := u.rows
+	u.rows = nil
+	return rows
 }
 
 // top returns what the agent does now, in at most height lines.

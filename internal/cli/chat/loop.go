@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
@@ -42,8 +43,7 @@ func converse(ctx context.Context, p *command.Program, start *Start) error {
 	}
 	defer u.close()
 	if start.Screen.Plain {
-		u.begin(start)
-		return outcome.Invalid("--plain is not built yet", "")
+		return converseInLines(ctx, p, u, start)
 	}
 	in, out := p.Stdin.(*os.File), p.Stdout.(*os.File)
 	keys, err := input.Open(in, out)
@@ -145,15 +145,15 @@ func (u *ui) notice(n env.Notice) {
 // askServers asks about the MCP servers that the user has not decided about, and then sends what
 // waits.
 func (u *ui) askServers() {
-	if list, err := u.s.Undecided(); err != nil || len(list) == 0 {
+	list, err := u.s.Undecided()
+	if err != nil || len(list) == 0 {
 		u.sendWaiting()
 		return
 	}
-	u.outside = func() {
-		if err := u.s.AskServers(u.ctx); err != nil {
+	u.interview = func(a *question.Asker) {
+		if err := question.ApproveServers(u.ctx, u.p, a, u.s.rules, list); err != nil {
 			u.fail("MCP servers", err)
 		}
-		u.sendWaiting()
 	}
 }
 
@@ -248,7 +248,11 @@ func (u *ui) answered(a inbox.Answer) {
 // leave ends the conversation. Without a daemon, it ends the run too.
 func (u *ui) leave() {
 	st := u.conv.State()
-	working := st.Working || len(st.Questions) > 0
+	u.leaveRun(st.Working || len(st.Questions) > 0)
+}
+
+// leaveRun ends the conversation. Working says whether there is a run that has not ended.
+func (u *ui) leaveRun(working bool) {
 	switch {
 	case u.s == nil || u.s.ID() == "":
 	case working && u.s.About().Daemon:

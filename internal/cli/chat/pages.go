@@ -19,12 +19,13 @@ import (
 // picking is a list from which the user chooses.
 type picking struct {
 	*pick.Picker
+	title  string
 	chosen func(pick.Item)
 }
 
 // choose shows a list.
 func (u *ui) choose(title string, items []pick.Item, chosen func(pick.Item)) {
-	u.picker = &picking{pick.New(&pick.Options{Title: title, Items: items}), chosen}
+	u.picker = &picking{pick.New(&pick.Options{Title: title, Items: items}), title, chosen}
 }
 
 func (u *ui) pickKey(k edit.Key) {
@@ -108,7 +109,11 @@ func (u *ui) help(string) {
 			fmt.Fprintf(&b, "  %-26s %s\n", "/"+term.EscapeStrict(c.Name), term.EscapeStrict(term.OneLine(c.Help)))
 		}
 	}
-	b.WriteString("\n" + keysHelp)
+	if u.look.Plain {
+		b.WriteString("\n" + plainHelp)
+	} else {
+		b.WriteString("\n" + keysHelp)
+	}
 	u.openText("help", b.String())
 }
 
@@ -134,13 +139,60 @@ Keys
   Ctrl-D                     leave; a working agent goes on in the daemon
 `
 
+const plainHelp = `Text
+  text        a message; while the agent works, it reads the message before its next step
+  text \      a backslash at the end continues the message in the next line
+  @file       name a file
+  !command    run your own command in the sandbox; the agent sees the output with your next message
+  #text       add a line to the project's instructions
+  a number    an answer to the question, or an entry of the list, that was printed last
+Keys
+  Enter       in a list: none of its entries
+  Ctrl-C      interrupt the agent or go back in a question; twice: leave
+  Ctrl-D      leave; a working agent goes on in the daemon
+`
+
+// openTurn shows everything since the user's last message, in the plain form; otherwise of the whole
+// conversation.
+func (u *ui) openTurn(string) {
+	if !u.look.Plain {
+		u.openTranscript()
+		return
+	}
+	from := len(u.blocks) - 1
+	for from > 0 && (u.blocks[from].Kind != conversation.User || u.blocks[from].Agent != "") {
+		from--
+	}
+	u.openBlocks("last turn", u.blocks[max(from, 0):])
+}
+
+// openQueue lists the messages that the agent has not read; the chosen one comes back into the box.
+func (u *ui) openQueue(string) {
+	var items []pick.Item
+	queue := u.conv.State().Queue
+	for _, q := range queue {
+		items = append(items, pick.Item{Text: term.OneLine(q.Text), Value: q.ID})
+	}
+	if len(items) == 0 {
+		u.say("no message is queued")
+		return
+	}
+	u.choose("queued messages: take one back", items, func(it pick.Item) {
+		for _, q := range queue {
+			if q.ID == it.Value {
+				u.takeBack(q)
+			}
+		}
+	})
+}
+
 // openRewind lists the user's messages; the chosen one comes back into the box.
 func (u *ui) openRewind() {
 	if u.s == nil {
 		return
 	}
 	if u.conv.State().Working {
-		u.say("interrupt the agent with esc first")
+		u.say("interrupt the agent first")
 		return
 	}
 	u.later(func(ctx context.Context) func() {
@@ -180,6 +232,9 @@ func (u *ui) planRewind(m Message) {
 			if err != nil {
 				u.fail("rewind", err)
 				return
+			}
+			if u.look.Plain { // it has no previews
+				u.print(u.look.RewindFiles(plan, u.width)...)
 			}
 			preview := func(w, _ int) []string { return u.look.RewindFiles(plan, w) }
 			items := []pick.Item{

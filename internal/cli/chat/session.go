@@ -148,6 +148,18 @@ func (s *Session) run(ctx context.Context, text string) error {
 	return nil
 }
 
+// Working reports whether the session has a run that has not ended.
+func (s *Session) Working(ctx context.Context) (bool, error) {
+	if s.ID() == "" {
+		return false, nil
+	}
+	info, err := s.Client().Run(ctx, s.ID())
+	if isStatus(err, http.StatusNotFound) {
+		return false, nil
+	}
+	return err == nil && !info.Status.Ended(), err
+}
+
 // Interrupt stops the turn. Completed work is kept.
 func (s *Session) Interrupt(ctx context.Context) error {
 	err := s.call(ctx, func(c *client.Client) error {

@@ -42,6 +42,8 @@ func slashCommands() []slashCommand {
 		{"export", "[FORMAT] [FILE]", "write the session to a file: markdown, html, claude or codex", (*ui).export},
 		{"tasks", "", "show the agent's task list and the commands in the background", (*ui).showTasks},
 		{"agents", "", "show the sub-agents, and open one", (*ui).openAgents},
+		{"queue", "", "show the messages that the agent has not read, and take one back", (*ui).openQueue},
+		{"transcript", "", "open everything: whole output, thinking, sub-agents", (*ui).openTurn},
 		{"mcp", "", "show the MCP servers", func(u *ui, _ string) { u.show("MCP servers", []string{"mcp", "list"}) }},
 		{"hooks", "", "show the hooks", func(u *ui, _ string) { u.show("hooks", []string{"hooks", "list"}) }},
 		{"skills", "", "show the skills and commands of the project", func(u *ui, _ string) { u.show("skills", []string{"skills", "list"}) }},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 	"github.com/holdfast-dev/holdfast/internal/term/input"
 	"github.com/holdfast-dev/holdfast/internal/term/live"
@@ -68,11 +69,8 @@ func (s *screen) loop(ctx context.Context) error {
 			}
 		case then := <-s.u.done:
 			then()
-			if do := s.u.outside; do != nil {
-				s.u.outside = nil
-				if err := s.lend(do); err != nil {
-					return err
-				}
+			if err := s.lendWhereNeeded(); err != nil {
+				return err
 			}
 		case a := <-s.u.inbox.Answers():
 			s.u.answered(a)
@@ -181,6 +179,26 @@ func (s *screen) edit(ctx context.Context) error {
 		s.u.box.Set(edit.Entry{Text: strings.TrimRight(string(b), "\n")})
 	}
 	return nil
+}
+
+// lendWhereNeeded gives the terminal to what needs it.
+func (s *screen) lendWhereNeeded() error {
+	u := s.u
+	if do := u.interview; do != nil {
+		u.interview = nil
+		u.outside = func() {
+			if a := question.NewAsker(u.p); a != nil {
+				do(a)
+				a.Close()
+			}
+			u.sendWaiting()
+		}
+	}
+	do := u.outside
+	if u.outside = nil; do == nil {
+		return nil
+	}
+	return s.lend(do)
 }
 
 // lend gives the terminal to something else and takes it back.

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
@@ -45,23 +46,26 @@ type ui struct {
 	asked  int          // open questions at the last look
 	away   bool         // the user does not want to answer now
 
-	opening  bool
-	outside  func() // needs the terminal for itself, or nil
-	unfollow func() // ends the stream of events
-	cwd      string
-	branch   string // of the repository
-	dayUSD   float64
-	history  *edit.History
-	files    *files.Index // nil until the first @
-	own      *ownCommand  // that runs now, or nil
-	notify   *notifier
-	focused  bool        // the terminal has the focus
-	events   chan func() // what the stream of events does
+	opening   bool
+	pending   int                   // pieces of work outside of the loop that have not returned
+	outside   func()                // needs the terminal for itself, or nil
+	interview func(*question.Asker) // asks the user before the first message is sent, or nil
+	unfollow  func()                // ends the stream of events
+	cwd       string
+	branch    string // of the repository
+	dayUSD    float64
+	history   *edit.History
+	files     *files.Index // nil until the first @
+	own       *ownCommand  // that runs now, or nil
+	notify    *notifier
+	focused   bool        // the terminal has the focus
+	events    chan func() // what the stream of events does
 
 	mode     policy.Mode          // that the user has chosen for the next run, or ""
 	seenMode policy.Mode          // of the session at the last look
 	model    string               // the same for the model
 	waiting  []string             // messages that were not accepted yet
+	typed    []string             // messages that the terminal has shown already, while they were typed
 	context  []string             // output of the user's own commands for the next message
 	tip      string               // a line below the box for a moment
 	tipEnds  time.Time            // zero: until the next key
@@ -76,10 +80,11 @@ type ui struct {
 
 // later runs work that waits outside of the loop. What it returns runs in the loop.
 func (u *ui) later(work func(ctx context.Context) func()) {
+	u.pending++
 	go func() {
 		then := work(u.ctx)
 		select {
-		case u.done <- then:
+		case u.done <- func() { u.pending--; then() }:
 		case <-u.ctx.Done():
 		}
 	}()
@@ -183,6 +188,10 @@ func (u *ui) finish(b *conversation.Block, streamed bool) {
 
 // printBlock prints a block, with an empty row before it where one separates blocks.
 func (u *ui) printBlock(b *conversation.Block) {
+	if i := slices.Index(u.typed, b.Text); i >= 0 && b.Kind == conversation.User {
+		u.typed, u.last = slices.Delete(u.typed, i, i+1), b
+		return
+	}
 	if u.look.Gap(u.last, b) {
 		u.print("")
 	}
@@ -194,6 +203,9 @@ func (u *ui) printBlock(b *conversation.Block) {
 func (u *ui) answerRows(rows []string) []string {
 	if len(rows) > 0 && !u.shown {
 		u.shown = true
+		if u.look.Plain {
+			rows = append([]string{"Assistant:"}, rows...)
+		}
 		if u.look.Gap(u.last, &conversation.Block{Kind: conversation.Answer}) {
 			rows = append([]string{""}, rows...)
 		}
@@ -339,6 +351,7 @@ func (u *ui) cancel() {
 		u.say("cleared; ctrl-_ brings it back")
 	case u.twice("ctrl-c"):
 		u.leave()
+		u.leaving = true // a run in this program was interrupted by the first one
 	case u.conv.State().Working:
 		u.say("interrupting; press ctrl-c again to leave")
 		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })

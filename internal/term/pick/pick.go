@@ -159,6 +159,15 @@ func (p *Picker) Marked() (out []Item) {
 	return out
 }
 
+// Matches returns the items that match, best match first.
+func (p *Picker) Matches() []Item {
+	list := make([]Item, 0, len(p.shown))
+	for _, i := range p.shown {
+		list = append(list, p.items[i])
+	}
+	return list
+}
+
 // Len returns how many items match.
 func (p *Picker) Len() int { return len(p.shown) }
 

@@ -130,6 +130,9 @@ func (r *Renderer) more(n int) string {
 	if n == 1 {
 		lines = "line"
 	}
+	if r.Plain {
+		return fmt.Sprintf("%d more %s, /transcript shows them", n, lines)
+	}
 	return r.paint(paint.Dim, fmt.Sprintf("… %d more %s (ctrl-o)", n, lines))
 }
 
