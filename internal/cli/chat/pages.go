@@ -152,6 +152,12 @@ Keys
   Ctrl-D      leave; a working agent goes on in the daemon
 `
 
+// showStatus prints the status line, which the plain form does not have.
+func (u *ui) showStatus(string) {
+	words := render.Renderer{Plain: true}
+	u.note(words.Status(u.parts(), 400))
+}
+
 // openTurn shows everything since the user's last message, in the plain form; otherwise of the whole
 // conversation.
 func (u *ui) openTurn(string) {

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/paint"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 )
 
@@ -313,7 +314,7 @@ func (l *plain) print() error {
 
 func (l *plain) wrap(add func(...string), lines ...string) {
 	for _, t := range lines {
-		add(folded(term.Escape(t), l.u.width)...)
+		add(paint.Wrap(t, l.u.width)...)
 	}
 }
 
@@ -410,11 +411,10 @@ func (l *plain) question(add func(...string)) {
 	}
 	w := u.inbox.Whole(u.width, u.now())
 	was := l.asked
-	same := w.ID == was.ID && w.At == was.At && w.Of == was.Of
-	if same && slices.Equal(w.Lines, was.Lines) && slices.Equal(w.Keys, was.Keys) && w.Label == was.Label {
+	same := w.ID == was.ID
+	if l.asked = w; same && slices.Equal(w.Lines, was.Lines) && slices.Equal(w.Keys, was.Keys) && w.Label == was.Label {
 		return
 	}
-	l.asked = w
 	if w.ID == "" {
 		return
 	}
@@ -430,7 +430,12 @@ func (l *plain) question(add func(...string)) {
 		}
 		add("", title)
 	}
-	add(lines...)
+	for _, t := range lines {
+		if words, ok := strings.CutPrefix(t, "› "); ok {
+			t = "chosen: " + words
+		}
+		add(t)
+	}
 	if w.Label != "" {
 		l.wrap(add, "type a line: "+w.Label)
 		return

@@ -42,6 +42,7 @@ func slashCommands() []slashCommand {
 		{"export", "[FORMAT] [FILE]", "write the session to a file: markdown, html, claude or codex", (*ui).export},
 		{"tasks", "", "show the agent's task list and the commands in the background", (*ui).showTasks},
 		{"agents", "", "show the sub-agents, and open one", (*ui).openAgents},
+		{"status", "", "show the model, the mode, the context that is left, the cost and the sandbox", (*ui).showStatus},
 		{"queue", "", "show the messages that the agent has not read, and take one back", (*ui).openQueue},
 		{"transcript", "", "open everything: whole output, thinking, sub-agents", (*ui).openTurn},
 		{"mcp", "", "show the MCP servers", func(u *ui, _ string) { u.show("MCP servers", []string{"mcp", "list"}) }},
@@ -125,7 +126,9 @@ func (u *ui) setMode(m policy.Mode) {
 				u.fail("mode "+string(m), err)
 				return
 			}
-			u.mode = m
+			if u.mode = m; u.look.Plain { // without a status line
+				u.say("the mode is " + string(m))
+			}
 		}
 	})
 }

@@ -31,14 +31,16 @@ type ui struct {
 	s     *Session // nil until it is open
 	err   error    // why it could not be opened
 
-	conv   *conversation.Conversation
-	blocks []*conversation.Block // the newest, for the pager and for copies
-	look   *render.Renderer
-	box    *edit.Editor
-	inbox  *inbox.Inbox
-	answer *markdown.Stream    // the message that the model writes, or nil
-	shown  bool                // rows of answer were printed
-	last   *conversation.Block // that was printed last
+	conv     *conversation.Conversation
+	blocks   []*conversation.Block // the newest, for the pager and for copies
+	look     *render.Renderer
+	box      *edit.Editor
+	inbox    *inbox.Inbox
+	answer   *markdown.Stream    // the message that the model writes, or nil
+	thought  string              // the model's thinking before an answer, so far
+	thoughts int                 // how many were printed before their blocks came
+	shown    bool                // rows of answer were printed
+	last     *conversation.Block // that was printed last
 
 	page   *pager.Pager // covers the screen, or nil
 	picker *picking     // takes the keys, or nil
@@ -118,8 +120,11 @@ func (u *ui) apply(e *client.Event) {
 			u.discard()
 		case up.Block != nil:
 			u.finish(up.Block, up.Streamed)
+		case up.Kind == conversation.Thinking && up.Agent == "":
+			u.thought += up.Delta
 		case up.Kind == conversation.Answer:
 			if u.answer == nil {
+				u.printThought()
 				u.answer, u.shown = u.look.Stream(), false
 			}
 			u.answer.Write(up.Delta)
@@ -155,13 +160,23 @@ func (u *ui) askOpen() {
 	})
 }
 
+// printThought prints the thinking before the answer that follows it. Its block comes only after the
+// answer has begun to be printed.
+func (u *ui) printThought() {
+	if strings.TrimSpace(u.thought) != "" {
+		u.printBlock(&conversation.Block{Kind: conversation.Thinking, Text: u.thought})
+		u.thoughts++
+	}
+	u.thought = ""
+}
+
 // discard drops the message that the model was writing.
 func (u *ui) discard() {
 	if u.answer != nil && u.shown {
 		u.print(u.answer.Close(u.width)...)
 		u.note("the answer above broke off and begins again")
 	}
-	u.answer = nil
+	u.answer, u.thought, u.thoughts = nil, "", 0
 }
 
 // keptBlocks is how many blocks stay in memory. The pager reads older ones from the log.
@@ -182,6 +197,12 @@ func (u *ui) finish(b *conversation.Block, streamed bool) {
 		u.print(u.answerRows(u.answer.Close(u.width))...)
 		u.answer, u.last = nil, b
 		return
+	}
+	if b.Kind == conversation.Thinking && streamed {
+		if u.thought = ""; u.thoughts > 0 {
+			u.thoughts--
+			return
+		}
 	}
 	u.printBlock(b)
 }

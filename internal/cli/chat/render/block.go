@@ -210,7 +210,11 @@ func (r *Renderer) ended(b *conversation.Block, width int) (lines []string) {
 	}
 	if len(facts) > 0 {
 		first := r.sign(paint.Dim, "──", "Turn:")
-		lines = append(lines, first+r.paint(paint.Dim, strings.Join(facts, r.between())))
+		line := r.paint(paint.Dim, strings.Join(facts, r.between()))
+		if r.Plain { // nothing is cut
+			return append(lines, indented(first, paint.Wrap(line, width-paint.Width(first)))...)
+		}
+		lines = append(lines, first+line)
 	}
 	return lines
 }
