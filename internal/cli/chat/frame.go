@@ -93,21 +93,23 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 		lines = append(lines, u.look.Dim(fit("sending  "+term.Escape(term.OneLine(w)), u.width)))
 	}
 	lines = append(lines, u.look.Rule(u.width))
-	rows, y, x := u.box.View(u.width - 2)
+	mode := u.mode()
+	indent := 2 + len(mode)
+	rows, y, x := u.box.View(u.width - indent)
 	most := max(3, u.height/2)
 	from := max(0, min(y-most+1, len(rows)-most))
 	top := len(lines)
 	for i, r := range rows[from:min(len(rows), from+most)] {
-		sign := "  "
+		sign := strings.Repeat(" ", indent)
 		if i == 0 && from == 0 {
-			sign = u.look.Prompt()
+			sign = u.look.Dim(mode) + u.look.Prompt()
 		}
 		if u.box.Empty() {
 			r = u.look.Dim(r)
 		}
 		lines = append(lines, sign+r)
 	}
-	cursor = position(top+y-from, x+2)
+	cursor = position(top+y-from, x+indent)
 	lines = append(lines, u.look.Rule(u.width))
 	if u.popup != nil {
 		list, _, _ := u.popup.View(u.width, 8)
@@ -119,6 +121,14 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 		return lines, cursor
 	}
 	return append(lines, u.status()), cursor
+}
+
+// mode returns the mode of vi as it is shown before the box.
+func (u *ui) mode() string {
+	if m := u.box.Mode(); m != "" {
+		return m + " "
+	}
+	return ""
 }
 
 // position returns the place of the cursor, or nil if there is none in the view.

@@ -54,6 +54,7 @@ func slashCommands() []slashCommand {
 		{"init", "", "let the agent write AGENTS.md for this project", func(u *ui, _ string) { u.send(initPrompt) }},
 		{"doctor", "", "check the installation", func(u *ui, _ string) { u.show("doctor", []string{"doctor"}) }},
 		{"theme", "[light|dark|plain]", "choose the colors", (*ui).theme},
+		{"vim", "", "use the keys of vi in the box, or those of readline again", (*ui).vim},
 		{"stop", "", "end the run", (*ui).stop},
 		{"clear", "", "begin a new session", (*ui).clear},
 		{"quit", "", "leave; a working agent goes on in the daemon", func(u *ui, _ string) { u.leave() }},
@@ -251,6 +252,16 @@ func (u *ui) forkAt(item string) {
 		}
 		return made.ID, nil
 	})
+}
+
+func (u *ui) vim(string) {
+	on := u.box.Mode() == ""
+	u.box.SetVi(on)
+	if on {
+		u.say("the box has the keys of vi; esc ends the insert mode")
+	} else {
+		u.say("the box has the keys of readline")
+	}
 }
 
 func (u *ui) theme(name string) {

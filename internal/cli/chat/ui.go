@@ -310,6 +310,8 @@ func (u *ui) key(k edit.Key) {
 		return
 	case u.popup != nil && u.popupKey(k):
 		return
+	case k.Name == "esc" && !(u.box.Empty() && u.conv.State().Working) && u.box.Press(k) != edit.Ignored: // it ends a search, or the insert mode of vi
+		return
 	}
 	if u.command(k) {
 		return
@@ -318,7 +320,9 @@ func (u *ui) key(k edit.Key) {
 	case edit.Submit:
 		u.submit()
 	case edit.Handled:
-		u.complete()
+		if u.popup = nil; u.box.Mode() != "normal" {
+			u.complete()
+		}
 	}
 }
 

@@ -32,7 +32,8 @@ type Options struct {
 // Editor is a text of several lines with a cursor. It is not safe for concurrent use.
 type Editor struct {
 	placeholder []cell
-	keymap      func(*Editor, Key) (command, bool) // a vim mode would be a second keymap
+	keymap      func(*Editor, Key) (command, bool)
+	vi          *vi // the state of that keymap, or nil
 
 	text   []cell
 	cursor int // index in text, from 0 to len(text)
@@ -74,6 +75,9 @@ func (e *Editor) Take() Entry {
 	e.text, e.cursor, e.goal = nil, 0, -1
 	e.undo, e.chain, e.last = nil, false, other
 	e.back, e.draft, e.search = 0, Entry{}, nil
+	if e.vi != nil {
+		e.vi.begin()
+	}
 	return taken
 }
 
@@ -83,6 +87,9 @@ func (e *Editor) Set(entry Entry) {
 	e.endStep()
 	e.replace(0, len(e.text), entry.cells())
 	e.cursor = len(e.text)
+	if e.vi != nil {
+		e.vi.clamp(e)
+	}
 }
 
 // Paste inserts pasted text at the cursor. More than 3 lines or 400 characters become a block: it
