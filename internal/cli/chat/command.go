@@ -29,7 +29,7 @@ func (c *Cmd) Declare(b *command.Builder) {
 	b.Heading = "Output"
 	b.Flag(&c.Print, "print", "p", "", "Print the answer and exit: the same as holdfast run, with its flags.")
 	b.Include(&c.ScreenFlags)
-	b.HideExcept("model", "continue", "resume", "print", "permission-mode", "plain", "fullscreen")
+	b.HideExcept("model", "continue", "resume", "print", "permission-mode", "plain", "fullscreen", "mouse")
 }
 
 // runFlags name the flags for the files of the package that do the work.
@@ -39,12 +39,14 @@ type runFlags = flags.RunFlags
 type ScreenFlags struct {
 	Plain      bool
 	Fullscreen bool
+	Mouse      bool
 }
 
 func (c *ScreenFlags) Declare(b *command.Builder) {
 	b.Heading = "Output"
 	b.Flag(&c.Plain, "plain", "", "", "Only append lines to the output, for screen readers and simple terminals. Same as ACCESSIBLE=1.")
 	b.Flag(&c.Fullscreen, "fullscreen", "", "", "Use the whole screen, and restore it on exit.")
+	b.Flag(&c.Mouse, "mouse", "", "", "Let the mouse wheel scroll the whole screen. The terminal then selects text only with Shift.")
 	b.Exclusive("plain", "fullscreen")
 }
 

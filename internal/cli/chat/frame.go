@@ -30,6 +30,9 @@ func (u *ui) frame() frame {
 		lines, y, x := u.page.View(u.width, u.height)
 		return frame{lines: lines, cursor: position(y, x), whole: true}
 	}
+	if u.full {
+		return u.wholeFrame()
+	}
 	f := frame{rows: u.finished()}
 	bottom, cursor := u.bottom()
 	top := u.top(max(0, u.height-len(bottom)))
@@ -44,7 +47,7 @@ func (u *ui) frame() frame {
 // finished returns the finished rows and forgets them.
 func (u *ui) finished() []string {
 	if u.answer != nil {
-		u.print(u.answerRows(u.answer.Done(u.width))...)
+		u.printRows(true, u.answerRows(u.answer.Done(u.width)))
 	}
 	rows := u.rows
 	u.rows = nil

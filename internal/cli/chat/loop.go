@@ -83,7 +83,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		box:     edit.New(&edit.Options{History: history, Placeholder: "ask for something, / for commands, @ for files"}),
 		inbox:   inbox.New(p, saverule.Target{Folder: cwd}),
 		events:  make(chan func(), 64), done: make(chan func(), 16), pressed: map[string]time.Time{},
-		notify: newNotifier(p.Getenv),
+		notify: newNotifier(p.Getenv), full: start.Screen.Fullscreen, mouse: start.Screen.Mouse,
 	}
 	return u, nil
 }

@@ -54,6 +54,8 @@ func slashCommands() []slashCommand {
 		{"init", "", "let the agent write AGENTS.md for this project", func(u *ui, _ string) { u.send(initPrompt) }},
 		{"doctor", "", "check the installation", func(u *ui, _ string) { u.show("doctor", []string{"doctor"}) }},
 		{"theme", "[light|dark|plain]", "choose the colors", (*ui).theme},
+		{"fullscreen", "", "use the whole screen, or the normal one again", (*ui).toggleFullscreen},
+		{"mouse", "", "let the wheel scroll the whole screen and pages, or leave the mouse to the terminal", (*ui).toggleMouse},
 		{"vim", "", "use the keys of vi in the box, or those of readline again", (*ui).vim},
 		{"stop", "", "end the run", (*ui).stop},
 		{"clear", "", "begin a new session", (*ui).clear},

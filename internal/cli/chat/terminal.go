@@ -101,6 +101,8 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 			return s.edit(ctx)
 		}
 		s.u.key(k)
+	case uv.MouseWheelEvent:
+		s.u.wheel(map[uv.MouseButton]string{uv.MouseWheelUp: "up", uv.MouseWheelDown: "down"}[e.Button])
 	case uv.PasteEvent:
 		s.u.paste(e.Content)
 	case uv.WindowSizeEvent:
@@ -121,6 +123,9 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 // paint draws a frame.
 func (s *screen) paint() error {
 	s.drawn = time.Now()
+	if err := s.keys.Mouse(s.u.mouse); err != nil {
+		return err
+	}
 	f := s.u.frame()
 	if f.whole != s.whole {
 		s.whole = f.whole
@@ -146,6 +151,7 @@ func (s *screen) paint() error {
 }
 
 func (s *screen) suspend() error {
+	s.whole = false // Close leaves it
 	if err := s.draw.Close(); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package chat
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,16 +30,17 @@ type ui struct {
 	s     *Session // nil until it is open
 	err   error    // why it could not be opened
 
-	conv     *conversation.Conversation
-	blocks   []*conversation.Block // the newest, for the pager and for copies
-	look     *render.Renderer
-	box      *edit.Editor
-	inbox    *inbox.Inbox
-	answer   *markdown.Stream    // the message that the model writes, or nil
-	thought  string              // the model's thinking before an answer, so far
-	thoughts int                 // how many were printed before their blocks came
-	shown    bool                // rows of answer were printed
-	last     *conversation.Block // that was printed last
+	conv         *conversation.Conversation
+	blocks       []*conversation.Block // the newest, for the pager and for copies
+	look         *render.Renderer
+	box          *edit.Editor
+	inbox        *inbox.Inbox
+	answer       *markdown.Stream    // the message that the model writes, or nil
+	thought      string              // the model's thinking before an answer, so far
+	thoughts     int                 // how many were printed before their blocks came
+	shown        bool                // rows of answer were printed
+	last         *conversation.Block // that was printed last
+	beforeAnswer *conversation.Block // that was printed before the answer
 
 	page   *pager.Pager // covers the screen, or nil
 	picker *picking     // takes the keys, or nil
@@ -73,6 +73,9 @@ type ui struct {
 	tipEnds  time.Time            // zero: until the next key
 	pressed  map[string]time.Time // when keys that count twice were pressed
 
+	past    past     // what was printed
+	full    bool     // the conversation has the whole screen
+	mouse   bool     // the program has the mouse
 	rows    []string // finished rows that were not printed yet
 	done    chan func()
 	leaving bool
@@ -125,7 +128,7 @@ func (u *ui) apply(e *client.Event) {
 		case up.Kind == conversation.Answer:
 			if u.answer == nil {
 				u.printThought()
-				u.answer, u.shown = u.look.Stream(), false
+				u.answer, u.shown, u.beforeAnswer = u.look.Stream(), false, u.last
 			}
 			u.answer.Write(up.Delta)
 		}
@@ -173,7 +176,8 @@ func (u *ui) printThought() {
 // discard drops the message that the model was writing.
 func (u *ui) discard() {
 	if u.answer != nil && u.shown {
-		u.print(u.answer.Close(u.width)...)
+		u.printRows(true, u.answer.Close(u.width))
+		u.past.settle(false)
 		u.note("the answer above broke off and begins again")
 	}
 	u.answer, u.thought, u.thoughts = nil, "", 0
@@ -194,7 +198,10 @@ func (u *ui) finish(b *conversation.Block, streamed bool) {
 		return
 	}
 	if b.Kind == conversation.Answer && streamed && u.answer != nil {
-		u.print(u.answerRows(u.answer.Close(u.width))...)
+		u.rows = append(u.rows, u.answerRows(u.answer.Close(u.width))...)
+		u.past.settle(true)
+		u.last = u.beforeAnswer
+		u.pastBlock(b)
 		u.answer, u.last = nil, b
 		return
 	}
@@ -205,19 +212,6 @@ func (u *ui) finish(b *conversation.Block, streamed bool) {
 		}
 	}
 	u.printBlock(b)
-}
-
-// printBlock prints a block, with an empty row before it where one separates blocks.
-func (u *ui) printBlock(b *conversation.Block) {
-	if i := slices.Index(u.typed, b.Text); i >= 0 && b.Kind == conversation.User {
-		u.typed, u.last = slices.Delete(u.typed, i, i+1), b
-		return
-	}
-	if u.look.Gap(u.last, b) {
-		u.print("")
-	}
-	u.last = b
-	u.print(u.look.Block(b, u.width)...)
 }
 
 // answerRows returns rows of the message with an empty row before its first one.
@@ -233,8 +227,6 @@ func (u *ui) answerRows(rows []string) []string {
 	}
 	return rows
 }
-
-func (u *ui) print(rows ...string) { u.rows = append(u.rows, rows...) }
 
 // note prints a line of the program.
 func (u *ui) note(text string) {
@@ -338,6 +330,7 @@ func (u *ui) command(k edit.Key) bool {
 		u.cancel()
 	case ctrl == 'd' && u.box.Empty():
 		u.leave()
+	case u.scrollKey(k):
 	case ctrl == 'o':
 		u.openTranscript()
 	case ctrl == 'l':
@@ -409,6 +402,9 @@ func (u *ui) submit() {
 		return
 	}
 	u.popup = nil
+	if u.past.page != nil {
+		u.past.page.Press(edit.Key{Name: "end"})
+	}
 	switch {
 	case text[0] == '/' && u.slash(text):
 		return

@@ -39,7 +39,9 @@ const (
 	// terminals ignore). Leaving also ends what a frame has begun: synchronized output, no wrapping and a
 	// hidden cursor.
 	enterModes = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
-	leaveModes = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h"
+	mouseModes = "\x1b[?1000h\x1b[?1006h"
+	mouseOff   = "\x1b[?1006l\x1b[?1000l"
+	leaveModes = mouseOff + "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h"
 )
 
 // Reader reads a terminal. Its methods are safe for concurrent use.
@@ -57,6 +59,7 @@ type Reader struct {
 	mu     sync.Mutex
 	old    *term.State
 	raw    bool
+	mouse  bool // the terminal reports the wheel and clicks
 	closed bool
 }
 
@@ -108,7 +111,23 @@ func (r *Reader) enter() error {
 		return err
 	}
 	r.raw = true
-	_, err := io.WriteString(r.out, enterModes)
+	modes := enterModes
+	if r.mouse {
+		modes += mouseModes
+	}
+	_, err := io.WriteString(r.out, modes)
+	return err
+}
+
+// Mouse lets the terminal report the mouse wheel and clicks, or not.
+func (r *Reader) Mouse(on bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mouse == on || !r.raw {
+		return nil
+	}
+	r.mouse = on
+	_, err := io.WriteString(r.out, map[bool]string{true: mouseModes, false: mouseOff}[on])
 	return err
 }
 

@@ -129,6 +129,18 @@ func (p *Pager) Text() string {
 	return b.String()
 }
 
+// AtEnd reports whether the end of the page is visible.
+func (p *Pager) AtEnd() bool {
+	p.settle()
+	return p.top+p.height >= p.rows
+}
+
+// Rows returns how many rows the page has.
+func (p *Pager) Rows() int {
+	p.count()
+	return p.rows
+}
+
 // Focused returns the section that Enter folds. There is none if no section has a title.
 func (p *Pager) Focused() (Section, bool) {
 	p.settle()
