@@ -18,7 +18,9 @@ type past struct {
 	made    int // how many parts there were, for their ids
 	changed bool
 	page    *pager.Pager // nil before the first frame
-	seen    int          // rows of the page when its end was visible last
+	rows    int          // of the page in the last frame
+	width   int          // of the last frame
+	unseen  int          // rows at the end of the page that came while the end was not visible
 }
 
 type pastPart struct {
@@ -146,13 +148,18 @@ func (u *ui) pastLines(height int) []string {
 		return lines[:min(n, len(lines)-1)]
 	}
 	lines := view(height)
+	before := p.rows
+	if p.rows = p.page.Rows(); p.width == u.width { // otherwise the lines were laid out again
+		p.unseen += p.rows - before
+	}
+	p.width = u.width
 	if p.page.AtEnd() {
-		p.seen = p.page.Rows()
+		p.unseen = 0
 		return lines
 	}
 	hint := "↓ more below"
-	if n := p.page.Rows() - p.seen; n > 0 {
-		hint = "↓ " + term.Count(n, "new line")
+	if p.unseen > 0 {
+		hint = "↓ " + term.Count(p.unseen, "new line")
 	}
 	return append(lines[:height-1], u.look.Dim(fit(fmt.Sprintf("%s · end goes there", hint), u.width)))
 }

@@ -73,6 +73,7 @@ func TestFullscreen(t *testing.T) {
 	has("↓ 2 new lines")
 	x.u.width = 100 // the answer is laid out again
 	has("Holdfast")
+	has("↓ 2 new lines")
 	press(edit.Key{Name: "end"})
 	has("and again")
 	has("row 30, a line that is long enough to be wrapped in a narrow terminal")

@@ -42,6 +42,8 @@ type plain struct {
 	queued []string     // ids of the queued messages that were printed
 	calls  map[string]time.Time
 
+	broken bool // the terminal has written to the current line
+
 	ended bool // there is no more input
 	check bool // something happened since the last look at whether to leave
 }
@@ -92,8 +94,12 @@ func (l *plain) loop(ctx context.Context, lines <-chan string, signals <-chan os
 		if err := l.print(); err != nil || l.u.leaving {
 			return err
 		}
+		in := lines
+		if l.u.opening { // commands need the session
+			in = nil
+		}
 		select {
-		case text, ok := <-lines:
+		case text, ok := <-in:
 			if !ok {
 				lines, l.ended, l.check = nil, true, true
 				break
@@ -148,6 +154,7 @@ func (l *plain) end() {
 // interrupt is Ctrl-C.
 func (l *plain) interrupt() {
 	u := l.u
+	l.broken = l.echo
 	switch {
 	case u.picker != nil:
 		u.picker = nil
@@ -280,6 +287,10 @@ func (l *plain) print() error {
 		for _, t := range lines {
 			b.WriteString(strings.TrimRight(t, " ") + "\n")
 		}
+	}
+	if l.broken { // after the ^C of the terminal
+		l.broken = false
+		add("")
 	}
 	l.interview(add)
 	l.queue(add)

@@ -29,6 +29,7 @@ type screen struct {
 	keys    *input.Reader
 	draw    *live.Screen
 	whole   bool // the alternate screen is on
+	stopped bool // the shell has the terminal
 	drawn   time.Time
 }
 
@@ -115,6 +116,7 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 	case uv.BlurEvent:
 		s.u.focused = false
 	case input.Resumed:
+		s.stopped = false
 		s.draw.Forget()
 	}
 	return nil
@@ -123,6 +125,9 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 // paint draws a frame.
 func (s *screen) paint() error {
 	s.drawn = time.Now()
+	if s.stopped {
+		return nil
+	}
 	if err := s.keys.Mouse(s.u.mouse); err != nil {
 		return err
 	}
@@ -151,7 +156,7 @@ func (s *screen) paint() error {
 }
 
 func (s *screen) suspend() error {
-	s.whole = false // Close leaves it
+	s.whole, s.stopped = false, true // Close leaves the alternate screen; the stop can come a moment later
 	if err := s.draw.Close(); err != nil {
 		return err
 	}

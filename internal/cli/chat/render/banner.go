@@ -36,6 +36,10 @@ func (r *Renderer) Banner(s *Start, width int) []string {
 		lines = append(lines, bar+r.paint(paint.Dim, paint.Clip(paint.Line(s.Cwd), room)))
 	}
 	for _, h := range s.Hints[:min(len(s.Hints), 2)] {
+		if r.Plain {
+			lines = append(lines, paint.Wrap(paint.Line(h), width)...)
+			continue
+		}
 		lines = append(lines, bar+r.paint(paint.Dim, paint.Clip(paint.Line(h), room)))
 	}
 	return r.finish(lines, width)
