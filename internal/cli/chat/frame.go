@@ -96,7 +96,7 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 		lines = append(lines, u.look.Dim(fit("sending  "+term.Escape(term.OneLine(w)), u.width)))
 	}
 	lines = append(lines, u.look.Rule(u.width))
-	mode := u.mode()
+	mode := u.viMode()
 	indent := 2 + len(mode)
 	rows, y, x := u.box.View(u.width - indent)
 	most := max(3, u.height/2)
@@ -126,8 +126,8 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 	return append(lines, u.status()), cursor
 }
 
-// mode returns the mode of vi as it is shown before the box.
-func (u *ui) mode() string {
+// viMode returns the mode of vi as it is shown before the box.
+func (u *ui) viMode() string {
 	if m := u.box.Mode(); m != "" {
 		return m + " "
 	}

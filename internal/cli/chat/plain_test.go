@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,11 +13,10 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // typist is a user of the plain form. The daemon and the agent are real; the model is scripted.
 type typist struct {
@@ -314,7 +312,7 @@ func checkGolden(t *testing.T, name string, p *typist) {
 		got = regexp.MustCompile(c[0]).ReplaceAllString(got, c[1])
 	}
 	file := filepath.Join("testdata", name)
-	if *update {
+	if *docgen.Update {
 		if err := os.MkdirAll("testdata", 0o700); err != nil {
 			t.Fatal(err)
 		}

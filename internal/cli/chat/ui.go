@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 

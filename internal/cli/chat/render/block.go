@@ -112,7 +112,10 @@ func (r *Renderer) thinking(text string, width int, full bool) []string {
 	room := width - paint.Width(first)
 	lines := paint.Wrap(text, room)
 	if !full && len(lines) > 1 {
-		const more = "  (ctrl-o)"
+		more := "  (ctrl-o)"
+		if r.Plain {
+			more = "  (/transcript)"
+		}
 		return []string{first + r.paint(paint.Dim, paint.Clip(paint.Line(text), room-len(more))+more)}
 	}
 	for i := range lines {
