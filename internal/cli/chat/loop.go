@@ -174,6 +174,9 @@ func (u *ui) join(find func(ctx context.Context) (id string, err error)) {
 				u.s.New()
 			}
 			u.enter()
+			if id == "" {
+				u.note("a new session begins with your next message")
+			}
 		}
 	})
 }

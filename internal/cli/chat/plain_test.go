@@ -162,7 +162,7 @@ func TestPlainGolden(t *testing.T) {
 			{"type a number, ", "2"},
 			{"this text came back", "hello"},
 			{"your turn", "/clear"},
-			{"Note: session", "/resume"},
+			{"Note: a new session", "/resume"},
 			{"type a number, ", ""},
 		} {
 			p.waits(s[0])

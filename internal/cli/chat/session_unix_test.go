@@ -278,7 +278,8 @@ func TestSessionFlags(t *testing.T) {
 // When the daemon is killed, the events continue with a new one, and nothing is lost.
 func TestSessionDaemonKilled(t *testing.T) {
 	d := newDesk(t)
-	d.p.Executable = func() (string, error) { return testprogram.Path(t), nil }
+	program := testprogram.Path(t) // built before the daemon has to start in time
+	d.p.Executable = func() (string, error) { return program, nil }
 	s, err := d.open(Start{})
 	if err != nil {
 		t.Fatal(err)
