@@ -100,7 +100,7 @@ func styleOf(p *command.Program) markdown.Style {
 func (u *ui) begin(start *Start) {
 	u.print(u.look.Banner(&render.Start{
 		Version: version.Current().Version, Cwd: u.cwd, Model: cmp.Or(start.Run.Model, u.p.Getenv("HOLDFAST_MODEL")),
-		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs a command of yours"},
+		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs your own command"},
 	}, u.width)...)
 	u.start = start
 	if start.Prompt != "" {
@@ -203,7 +203,7 @@ func (u *ui) enter() {
 		}
 	})
 	if about.Status == api.StatusInterrupted {
-		u.say("the run was interrupted; a message or /continue goes on")
+		u.say("the run was interrupted; send a message or /continue")
 	}
 }
 
@@ -252,7 +252,7 @@ func (u *ui) leave() {
 	switch {
 	case u.s == nil || u.s.ID() == "":
 	case working && u.s.About().Daemon:
-		u.note("the agent goes on in the daemon; holdfast attach " + lastPart(u.s.ID()) + " comes back")
+		u.note("the agent continues in the daemon; holdfast attach " + lastPart(u.s.ID()) + " comes back")
 	case working && !u.twice("leave"):
 		u.say("the agent works in this program and would be interrupted; leave again to do so")
 		return

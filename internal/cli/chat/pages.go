@@ -131,7 +131,7 @@ Keys
   Ctrl-L                     clear the screen
   Ctrl-Z                     suspend
   Ctrl-C                     clear the line, interrupt, twice: leave
-  Ctrl-D                     leave; a working agent goes on in the daemon
+  Ctrl-D                     leave; a working agent continues in the daemon
 `
 
 // openRewind lists the user's messages; the chosen one comes back into the box.
@@ -217,7 +217,7 @@ func (u *ui) rewind(m Message, what string) {
 				}
 			}
 			if what != "files" {
-				u.note("the conversation goes on before: " + term.OneLine(m.Text))
+				u.note("the conversation continues before: " + term.OneLine(m.Text))
 				u.box.Set(edit.Entry{Text: m.Text})
 			}
 		}

@@ -51,7 +51,7 @@ func (c *ownCommand) text() string {
 // message.
 func (u *ui) shell(line string) {
 	if u.own != nil {
-		u.say("a command of yours is still running; ctrl-c ends it")
+		u.say("your previous command is still running; ctrl-c ends it")
 		return
 	}
 	program, err := u.p.Executable()

@@ -32,7 +32,7 @@ func slashCommands() []slashCommand {
 		{"context", "", "show what fills the context window", (*ui).showContext},
 		{"cost", "", "show what this session and this day cost", (*ui).showCost},
 		{"resume", "[ID|TITLE]", "continue another session", (*ui).resume},
-		{"continue", "", "go on with a run that was interrupted", func(u *ui, _ string) {
+		{"continue", "", "continue a run that was interrupted", func(u *ui, _ string) {
 			u.try("continue", func(ctx context.Context) error { return u.s.Resume(ctx) })
 		}},
 		{"fork", "", "continue in a copy of this session", (*ui).fork},
@@ -53,7 +53,7 @@ func slashCommands() []slashCommand {
 		{"theme", "[light|dark|plain]", "choose the colors", (*ui).theme},
 		{"stop", "", "end the run", (*ui).stop},
 		{"clear", "", "begin a new session", (*ui).clear},
-		{"quit", "", "leave; a working agent goes on in the daemon", func(u *ui, _ string) { u.leave() }},
+		{"quit", "", "leave; a working agent continues in the daemon", func(u *ui, _ string) { u.leave() }},
 	}
 }
 
