@@ -102,6 +102,7 @@ func (u *ui) begin(start *Start) {
 		Version: version.Current().Version, Cwd: u.cwd, Model: cmp.Or(start.Run.Model, u.p.Getenv("HOLDFAST_MODEL")),
 		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs your own command"},
 	}, u.width)...)
+	u.last = &conversation.Block{Kind: conversation.Answer} // an empty row follows
 	u.start = start
 	if start.Prompt != "" {
 		u.waiting = append(u.waiting, start.Prompt)
@@ -123,7 +124,8 @@ func (u *ui) openSession() {
 				return
 			}
 			u.s = s
-			u.look.Me = s.Client().Info().Caller.Name + " (cli)"
+			u.name = s.Client().Info().Caller.Name
+			u.look.Me = u.name + " (cli)"
 			for _, n := range s.About().Notices {
 				u.notice(n)
 			}
@@ -146,6 +148,7 @@ func (u *ui) notice(n env.Notice) {
 // waits.
 func (u *ui) askServers() {
 	if list, err := u.s.Undecided(); err != nil || len(list) == 0 {
+		u.runEarly()
 		u.sendWaiting()
 		return
 	}
@@ -153,6 +156,7 @@ func (u *ui) askServers() {
 		if err := u.s.AskServers(u.ctx); err != nil {
 			u.fail("MCP servers", err)
 		}
+		u.runEarly()
 		u.sendWaiting()
 	}
 }

@@ -102,7 +102,11 @@ func (u *ui) help(string) {
 	for _, c := range slashCommands() {
 		fmt.Fprintf(&b, "  %-26s %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.help)
 	}
-	if list := u.s.Commands(); len(list) > 0 {
+	var list []Expandable
+	if u.s != nil {
+		list = u.s.Commands()
+	}
+	if len(list) > 0 {
 		b.WriteString("\nOf this project\n")
 		for _, c := range list {
 			fmt.Fprintf(&b, "  %-26s %s\n", "/"+term.EscapeStrict(c.Name), term.EscapeStrict(term.OneLine(c.Help)))

@@ -57,24 +57,43 @@ func slashCommands() []slashCommand {
 	}
 }
 
+// early reports whether a command needs no session.
+func (c *slashCommand) early() bool {
+	return slices.Contains([]string{"help", "doctor", "theme", "quit"}, c.name)
+}
+
+// runEarly runs the commands that were typed before the session was open.
+func (u *ui) runEarly() {
+	list := u.early
+	u.early = nil
+	for _, text := range list {
+		if !u.slash(text, func() {}) {
+			u.send(text)
+		}
+	}
+}
+
 const initPrompt = `Look at this project and write a file AGENTS.md in its root for coding agents that will work here: how to build, test and
 lint it (also a single test), the structure that is not obvious from the names of the files, and the rules of its code. If the file exists,
 improve it. Keep it short: at most 100 lines. Do not invent anything.`
 
 const reviewPrompt = "Review %s. Look for mistakes first, then for missing tests and for what is hard to understand. For each point name the file and line, say what goes wrong and how to fix it. Change nothing."
 
-// slash runs a command. It reports false for a command of the project, which the agent expands.
-func (u *ui) slash(text string) bool {
+// slash runs a command, and before it calls remember. It reports false for a command of the project, which the agent expands.
+func (u *ui) slash(text string, remember func()) bool {
 	name, args, _ := strings.Cut(text[1:], " ")
 	all := slashCommands()
 	i := slices.IndexFunc(all, func(c slashCommand) bool { return c.name == name })
 	switch {
-	case i >= 0:
-		u.remember()
-		if u.s == nil {
-			u.say("one moment: the session is being opened")
-			return true
+	case u.s == nil && !strings.Contains(name, "/") && (i < 0 || !all[i].early()):
+		remember()
+		u.early = append(u.early, text)
+		if !u.opening {
+			u.openSession()
 		}
+		return true
+	case i >= 0:
+		remember()
 		all[i].run(u, strings.TrimSpace(args))
 		return true
 	case u.s != nil && slices.ContainsFunc(u.s.Commands(), func(c Expandable) bool { return c.Name == name }):
@@ -111,11 +130,15 @@ func modeHelp(m policy.Mode) string {
 	return ""
 }
 
-func (u *ui) setMode(m policy.Mode) {
+func (u *ui) setMode(m policy.Mode) { u.switchMode(m, func() {}) }
+
+// switchMode sets the mode and then does something that needs it.
+func (u *ui) switchMode(m policy.Mode, then func()) {
 	if err := m.Check(); err != nil {
 		u.fail("", err)
 		return
 	}
+	u.chosen = m
 	u.later(func(ctx context.Context) func() {
 		err := u.s.SetMode(ctx, m)
 		return func() {
@@ -124,6 +147,7 @@ func (u *ui) setMode(m policy.Mode) {
 				return
 			}
 			u.mode = m
+			then()
 		}
 	})
 }
@@ -140,10 +164,11 @@ func (u *ui) nextMode() {
 }
 
 func (u *ui) plan(prompt string) {
-	u.setMode(policy.ModePlan)
-	if prompt != "" {
-		u.send(prompt)
-	}
+	u.switchMode(policy.ModePlan, func() {
+		if prompt != "" {
+			u.send(prompt)
+		}
+	})
 }
 
 func (u *ui) review(what string) {
