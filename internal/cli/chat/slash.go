@@ -138,15 +138,15 @@ func (u *ui) switchMode(m policy.Mode, then func()) {
 		u.fail("", err)
 		return
 	}
-	u.chosen = m
+	u.mode, u.chosen = m, m // shown at once
 	u.later(func(ctx context.Context) func() {
 		err := u.s.SetMode(ctx, m)
 		return func() {
 			if err != nil {
 				u.fail("mode "+string(m), err)
+				u.mode = ""
 				return
 			}
-			u.mode = m
 			then()
 		}
 	})
