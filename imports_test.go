@@ -322,11 +322,12 @@ var heavyPackages = map[string][]string{
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/charmbracelet/colorprofile":  {"internal/term/live"},        // of ultraviolet
-	"github.com/charmbracelet/ultraviolet":   {"internal/term", "internal/term/input", "internal/term/live"},
-	"github.com/charmbracelet/x":             {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live", "internal/term/pager", "internal/term/paint", "internal/term/pick"}, // ansi: clusters of characters and their width
-	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
-	"github.com/JohannesKaufmann":            {"internal/tool/web"},
-	"golang.org/x/net":                       {"internal/tool/web", "site/check"},
+	// internal/cli/chat reads the events of internal/term/input.
+	"github.com/charmbracelet/ultraviolet": {"internal/cli/chat", "internal/term", "internal/term/input", "internal/term/live"},
+	"github.com/charmbracelet/x":           {"internal/markdown", "internal/term", "internal/term/edit", "internal/term/input", "internal/term/live", "internal/term/pager", "internal/term/paint", "internal/term/pick"}, // ansi: clusters of characters and their width
+	"github.com/coder/acp-go-sdk":          {"internal/workspace/acp"},
+	"github.com/JohannesKaufmann":          {"internal/tool/web"},
+	"golang.org/x/net":                     {"internal/tool/web", "site/check"},
 }
 
 // sharedByGroups are the packages below internal/cli that the command groups share. A group

@@ -81,13 +81,13 @@ func TestModelsQuestionsInTerminal(t *testing.T) {
 		"no answer, and stop":    {one, dialog{keys, "s"}, 3, `interrupted`},
 		"the terminal is closed": {one, dialog{keys, hangUp}, 3, ""},
 		"several":                {many, dialog{keys, "c", lines, "3, 1 3\r"}, 0, `"Which days\?" = "Friday", "Monday"`},
-		"one of several":         {many, dialog{keys, "2"}, 0, `"Which days\?" = "Tuesday"`},
+		"one of several":         {many, dialog{keys, "2", keys, "c"}, 0, `"Which days\?" = "Tuesday"`},
 		"a number too high":      {many, dialog{keys, "c", lines, "1 4\r", `"4" is not one of 1-3`, "", keys, "c", lines, "1\r"}, 0, `"Monday"`},
 		"two questions": {one + ", " + many, dialog{
-			`1 of 2 +Color`, "", keys, "1", `2 of 2 +Days`, "", keys, "1", `Color +Red`, "", `Days +Monday`, "", keys, "x", keys, "y",
+			`1 of 2 +Color`, "", keys, "1", `2 of 2 +Days`, "", keys, "1", keys, "c", `Color +Red`, "", `Days +Monday`, "", keys, "x", keys, "y",
 		}, 0, `"Which color\?" = "Red"[^=]*"Which days\?" = "Monday"`},
-		"two, and changed":       {one + ", " + many, dialog{keys, "1", keys, "1", keys, "b", keys, "2", keys, "2", keys, "y"}, 0, `"Blue"[^=]*= "Tuesday"`},
-		"two, and none sent":     {one + ", " + many, dialog{keys, "1", keys, "1", keys, "n"}, 0, `it said: `},
+		"two, and changed":       {one + ", " + many, dialog{keys, "1", keys, "1", keys, "c", keys, "b", keys, "2", keys, "2", keys, "c", keys, "y"}, 0, `"Blue"[^=]*= "Tuesday"`},
+		"two, and none sent":     {one + ", " + many, dialog{keys, "1", keys, "1", keys, "c", keys, "n"}, 0, `it said: `},
 		"two, stopped at second": {one + ", " + many, dialog{keys, "1", keys, "s"}, 3, `interrupted`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -280,8 +280,13 @@ func joinDeltas(list []event.Event) (out []event.Event) {
 }
 
 func useOf(e event.Event) string {
-	d, _ := e.(event.ToolInputDelta)
-	return d.Use
+	switch e := e.(type) {
+	case event.ToolInputDelta:
+		return e.Use
+	case event.ToolOutputDelta:
+		return e.Use
+	}
+	return ""
 }
 
 // withPrefix returns a delta with a prefix.
@@ -295,6 +300,9 @@ func withPrefix(e event.Event, begun string) event.Event {
 		return e
 	case event.ToolInputDelta:
 		e.JSON = begun + e.JSON
+		return e
+	case event.ToolOutputDelta:
+		e.Text = begun + e.Text
 		return e
 	}
 	return e

@@ -59,7 +59,7 @@ steps:
     tool_uses: [{id: u1, tool: Read, input: {file_path: a.txt}}]
     usage: {input: 10, output: 1}
   - {tool_uses: [{id: u2, tool: Bash, input: {command: rm a.txt}}], usage: {input: 20, output: 2}}
-  - {tool_uses: [{id: u3, tool: Bash, input: {command: "touch asked"}}], usage: {input: 30, output: 3}}
+  - {tool_uses: [{id: u3, tool: Bash, input: {command: "touch asked && echo touched && sleep 0.2"}}], usage: {input: 30, output: 3}}
   - {tool_uses: [{id: u4, tool: Bash, input: {command: "false"}}], usage: {input: 40, output: 4}}
   - {tool_uses: [{id: u5, tool: Read, input: {file_path: nowhere.txt}}], usage: {input: 50, output: 5}}
   - {tool_uses: [{id: u6, tool: Nothing, input: {}}], usage: {input: 60, output: 6}}

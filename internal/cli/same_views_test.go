@@ -48,6 +48,7 @@ func shownBy() map[string]shownAs {
 		"text_delta":        {text: deltaText, stream: delta, socket: delta},
 		"thinking_delta":    {text: deltaText, stream: delta, socket: delta},
 		"tool_input_delta":  {noText: inProgress, stream: delta, socket: delta},
+		"tool_output_delta": {noText: "the result shows it", noStream: inItem, noSocket: notInProtocol},
 		"item_appended":     {text: itemText, stream: itemStream, socket: itemSocket},
 		"decided":           {text: deniedText, stream: deniedStream, noSocket: notInProtocol},
 		"approval_asked":    {noText: byApprover, stream: askedStream, socket: askedSocket},
@@ -135,6 +136,8 @@ func textOf(e event.Event) (kind, text string) {
 		return "thinking", e.Text
 	case event.ToolInputDelta:
 		return "input", e.JSON
+	case event.ToolOutputDelta:
+		return "output", e.Text
 	}
 	return "", ""
 }

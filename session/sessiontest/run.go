@@ -27,6 +27,9 @@ type Capabilities struct {
 	// Tear leaves on the medium of s what a crash in the middle of an append to session id leaves:
 	// a part of a batch. It is nil if the storage engine prevents that.
 	Tear func(t testing.TB, s session.Store, id string)
+	// Index opens the search index of s and arranges, with t.Cleanup, for it to be closed. With it, Run
+	// tests only this index. It is nil for a store that is a [session.Searcher] itself.
+	Index func(t testing.TB, s session.Store) session.Searcher
 }
 
 // few returns n, or less for a slow store or a short test.
@@ -40,6 +43,10 @@ func (e *env) few(n, less int) int {
 // Run runs the tests on stores that open returns. Every call of open must return a new, empty store
 // and arrange, with t.Cleanup, for it to be closed.
 func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities) {
+	if caps.Index != nil {
+		runSearch(t, open, caps)
+		return
+	}
 	for _, c := range []struct {
 		name string
 		test func(*env)
@@ -127,11 +134,11 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities)
 			c.test(&env{T: t, open: open, caps: caps, store: open(t)})
 		})
 	}
-	RunSearch(t, func(t testing.TB) (session.Store, session.Searcher) {
-		s := open(t)
+	caps.Index = func(_ testing.TB, s session.Store) session.Searcher {
 		found, _ := session.As[session.Searcher](s)
-		return s, found
-	}, caps)
+		return found
+	}
+	runSearch(t, open, caps)
 }
 
 // env is one subtest: a store, and short methods for using it.

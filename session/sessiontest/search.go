@@ -14,11 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RunSearch runs the tests for a [session.Searcher]: the store's own, or a separate index. Every
-// call of open must return a new, empty store and its searcher, and arrange, with t.Cleanup, for
-// both to be closed. [Run] calls it for a store that is a Searcher; otherwise its subtests are
-// skipped.
-func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Searcher), caps Capabilities) {
+// runSearch runs the tests for the searcher of a store. They are skipped if it has none.
+func runSearch(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities) {
 	for _, c := range []struct {
 		name string
 		test func(*finder)
@@ -34,14 +31,15 @@ func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Sea
 		{"search/follows the log", testSearchFollows},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, found := open(t)
+			s := open(t)
+			found := caps.Index(t, s)
 			if found == nil {
 				t.Skip("the store does not implement session.Searcher, which this test needs")
 			}
 			if err := found.Index(t.Context()); errors.Is(err, session.ErrUnsupported) {
 				t.Skip("the store hides its searcher (ErrUnsupported)")
 			}
-			e := &env{T: t, caps: caps, store: s, open: func(t testing.TB) session.Store { s, _ := open(t); return s }}
+			e := &env{T: t, caps: caps, store: s, open: open}
 			c.test(&finder{env: e, search: found})
 		})
 	}

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/docgen"
+	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
 
 // The tables of docs/terminal.md show the commands and keys of /help.
@@ -35,3 +38,27 @@ func TestReferenceTerminal(t *testing.T) {
 
 // keyColumn is the width of the first column of keysHelp.
 const keyColumn = 27
+
+// /help names the keys with Ctrl that the conversation takes for itself, and no others. The input box has more keys:
+// those of readline.
+func TestControlKeysAreDocumented(t *testing.T) {
+	p := &command.Program{Env: []string{"HOME=" + t.TempDir()}, Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Stdin: strings.NewReader("")}
+	p.SetDefaults()
+	for r := 'a'; r <= 'z'; r++ {
+		u, err := newUI(t.Context(), p, &Start{Run: &flags.RunFlags{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := edit.Key{Code: r, Ctrl: true}
+		taken := u.command(k) || r == 'x' || r == 'z' // the screen takes these two
+		u.box.Set(edit.Entry{Text: "text"})
+		name := "Ctrl-" + strings.ToUpper(string(r))
+		switch named := strings.Contains(keysHelp, name); {
+		case taken && !named:
+			t.Errorf("%s is not in keysHelp", name)
+		case named && !taken && u.box.Press(k) == edit.Ignored && r != 'r': // without a history there is no search
+			t.Errorf("%s is in keysHelp, but no key of the conversation", name)
+		}
+		u.close()
+	}
+}

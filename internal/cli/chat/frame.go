@@ -2,6 +2,7 @@ package chat
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
@@ -67,6 +68,9 @@ func (u *ui) top(height int) []string {
 		return lines[max(0, len(lines)-height):]
 	}
 	st := *u.conv.State()
+	if u.own != nil {
+		st.Calls = append(slices.Clone(st.Calls), u.own.call())
+	}
 	now := u.look.Live(&st, u.width, min(height, max(4, height*2/3)), u.now())
 	if len(now) > 0 {
 		now = append([]string{""}, now...)
@@ -92,7 +96,7 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 	}
 	waits, _ := u.inbox.View(u.width, 1, u.now())
 	lines = append(lines, waits...)
-	for _, w := range u.waiting {
+	for _, w := range append(slices.Clone(u.early), u.waiting...) {
 		lines = append(lines, u.look.Dim(fit("sending  "+term.Escape(term.OneLine(w)), u.width)))
 	}
 	lines = append(lines, u.look.Rule(u.width))

@@ -100,8 +100,9 @@ func styleOf(p *command.Program) markdown.Style {
 func (u *ui) begin(start *Start) {
 	u.print(u.look.Banner(&render.Start{
 		Version: version.Current().Version, Cwd: u.cwd, Model: cmp.Or(start.Run.Model, u.p.Getenv("HOLDFAST_MODEL")),
-		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs a command of yours"},
+		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs your own command"},
 	}, u.width)...)
+	u.last = &conversation.Block{Kind: conversation.Answer} // an empty row follows
 	u.start = start
 	if start.Prompt != "" {
 		u.waiting = append(u.waiting, start.Prompt)
@@ -123,7 +124,8 @@ func (u *ui) openSession() {
 				return
 			}
 			u.s = s
-			u.look.Me = s.Client().Info().Caller.Name + " (cli)"
+			u.name = s.Client().Info().Caller.Name
+			u.look.Me = u.name + " (cli)"
 			for _, n := range s.About().Notices {
 				u.notice(n)
 			}
@@ -147,6 +149,7 @@ func (u *ui) notice(n env.Notice) {
 func (u *ui) askServers() {
 	list, err := u.s.Undecided()
 	if err != nil || len(list) == 0 {
+		u.runEarly()
 		u.sendWaiting()
 		return
 	}
@@ -206,7 +209,7 @@ func (u *ui) enter() {
 		}
 	})
 	if about.Status == api.StatusInterrupted {
-		u.say("the run was interrupted; a message or /continue goes on")
+		u.say("the run was interrupted; send a message or /continue")
 	}
 }
 
@@ -259,7 +262,7 @@ func (u *ui) leaveRun(working bool) {
 	switch {
 	case u.s == nil || u.s.ID() == "":
 	case working && u.s.About().Daemon:
-		u.note("the agent goes on in the daemon; holdfast attach " + lastPart(u.s.ID()) + " comes back")
+		u.note("the agent continues in the daemon; holdfast attach " + lastPart(u.s.ID()) + " comes back")
 	case working && !u.twice("leave"):
 		u.say("the agent works in this program and would be interrupted; leave again to do so")
 		return

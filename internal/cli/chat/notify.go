@@ -13,7 +13,7 @@ type notifier struct {
 	kind  string // the notification that the terminal knows: 9, 99 or 777; "" for the bell alone
 	off   bool
 	title string // as it was set last
-	asked int    // open questions when the user was told last
+	asked int    // open questions at the last notification
 	busy  bool   // the agent worked at the last look
 	said  string // sequences that were not written yet
 }

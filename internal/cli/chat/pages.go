@@ -103,7 +103,11 @@ func (u *ui) help(string) {
 	for _, c := range slashCommands() {
 		fmt.Fprintf(&b, "  %-26s %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.help)
 	}
-	if list := u.s.Commands(); len(list) > 0 {
+	var list []Expandable
+	if u.s != nil {
+		list = u.s.Commands()
+	}
+	if len(list) > 0 {
 		b.WriteString("\nOf this project\n")
 		for _, c := range list {
 			fmt.Fprintf(&b, "  %-26s %s\n", "/"+term.EscapeStrict(c.Name), term.EscapeStrict(term.OneLine(c.Help)))
@@ -136,7 +140,7 @@ Keys
   Ctrl-L                     clear the screen
   Ctrl-Z                     suspend
   Ctrl-C                     clear the line, interrupt, twice: leave
-  Ctrl-D                     leave; a working agent goes on in the daemon
+  Ctrl-D                     leave; a working agent continues in the daemon
 `
 
 const plainHelp = `Text
@@ -278,7 +282,7 @@ func (u *ui) rewind(m Message, what string) {
 				}
 			}
 			if what != "files" {
-				u.note("the conversation goes on before: " + term.OneLine(m.Text))
+				u.note("the conversation continues before: " + term.OneLine(m.Text))
 				u.box.Set(edit.Entry{Text: m.Text})
 			}
 		}

@@ -38,13 +38,15 @@ func (u *ui) send(text string) {
 // sendWaiting sends the oldest message that waits, and then the next one. A message that cannot be
 // sent comes back into the box.
 func (u *ui) sendWaiting() {
-	if len(u.waiting) == 0 || u.s == nil {
+	if len(u.waiting) == 0 || u.s == nil || u.sending {
 		return
 	}
 	text := u.waiting[0]
+	u.sending = true
 	u.later(func(ctx context.Context) func() {
 		err := u.s.Send(ctx, text)
 		return func() {
+			u.sending = false
 			if err != nil {
 				u.fail("not sent", err)
 				u.giveBack()
@@ -61,13 +63,13 @@ func (u *ui) sendWaiting() {
 
 // giveBack puts messages that were not sent into the box.
 func (u *ui) giveBack() {
-	texts := u.waiting
+	texts := append(u.early, u.waiting...)
 	if len(texts) == 0 {
 		return
 	}
 	if !u.box.Empty() {
 		texts = append(texts, u.box.Text())
 	}
-	u.waiting = nil
+	u.early, u.waiting = nil, nil
 	u.box.Set(edit.Entry{Text: strings.Join(texts, "\n")})
 }

@@ -159,6 +159,9 @@ func (s *Session) Blocks(ctx context.Context, id string) (list []*conversation.B
 // Models returns the models that the user can choose from: those of the provider of the current one.
 func (s *Session) Models(ctx context.Context) ([]pick.Item, error) {
 	provider, _, _ := strings.Cut(s.About().Model, "/")
+	if provider == "scripted" { // has no list
+		return []pick.Item{{Text: s.About().Model}}, nil
+	}
 	at, err := models.Resolve(ctx, s.p.Environment(), provider, s.flags.BaseURL, s.rules)
 	if err != nil {
 		return nil, err

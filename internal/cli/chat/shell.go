@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/conversation"
@@ -21,9 +22,20 @@ type ownCommand struct {
 	line    string
 	started time.Time
 	cancel  context.CancelFunc
+	ended   bool // by the user
 
 	mu  sync.Mutex
 	out []byte
+}
+
+func (c *ownCommand) end() {
+	c.ended = true
+	c.cancel()
+}
+
+// call shows a command like a call of the agent.
+func (c *ownCommand) call() *conversation.Call {
+	return &conversation.Call{Tool: "!", Input: commandInput(c.line), Output: c.text(), Started: c.started}
 }
 
 const (
@@ -51,7 +63,7 @@ func (c *ownCommand) text() string {
 // message.
 func (u *ui) shell(line string) {
 	if u.own != nil {
-		u.say("a command of yours is still running; ctrl-c ends it")
+		u.say("your previous command is still running; ctrl-c ends it")
 		return
 	}
 	program, err := u.p.Executable()
@@ -63,7 +75,7 @@ func (u *ui) shell(line string) {
 	own := &ownCommand{line: line, started: u.now(), cancel: cancel}
 	u.own = own
 	cmd := exec.CommandContext(ctx, program, "sandbox", "exec", "--", "sh", "-c", line)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // a shell that waits ignores interrupts
 	cmd.WaitDelay = 3 * time.Second
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = u.cwd, u.p.Env, own, own
 	u.later(func(context.Context) func() {
@@ -79,14 +91,16 @@ func (u *ui) shellEnded(own *ownCommand, err error) {
 	status := ""
 	if err != nil {
 		status = err.Error()
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		if own.ended {
+			status = "ended by you"
+		} else if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			status = fmt.Sprintf("exit code %d", exit.ExitCode())
 		}
 		out = strings.TrimRight(out, "\n") + "\n" + status
 	}
-	u.finish(&conversation.Block{Kind: conversation.Called, Call: &conversation.Call{
-		Tool: "!", Input: commandInput(own.line), Output: out, IsError: err != nil, Started: own.started, Took: u.now().Sub(own.started),
-	}}, false)
+	call := own.call()
+	call.Output, call.IsError, call.Took = out, err != nil, u.now().Sub(own.started)
+	u.finish(&conversation.Block{Kind: conversation.Called, Call: call}, false)
 	text := out[max(0, len(out)-modelOutput):]
 	u.context = append(u.context, fmt.Sprintf("I ran this command myself:\n```\n$ %s\n%s\n```", own.line, strings.TrimRight(text, "\n")))
 	u.say("the agent sees this with your next message")

@@ -32,7 +32,7 @@ func slashCommands() []slashCommand {
 		{"context", "", "show what fills the context window", (*ui).showContext},
 		{"cost", "", "show what this session and this day cost", (*ui).showCost},
 		{"resume", "[ID|TITLE]", "continue another session", (*ui).resume},
-		{"continue", "", "go on with a run that was interrupted", func(u *ui, _ string) {
+		{"continue", "", "continue a run that was interrupted", func(u *ui, _ string) {
 			u.try("continue", func(ctx context.Context) error { return u.s.Resume(ctx) })
 		}},
 		{"fork", "", "continue in a copy of this session", (*ui).fork},
@@ -59,7 +59,23 @@ func slashCommands() []slashCommand {
 		{"vim", "", "use the keys of vi in the box, or those of readline again", (*ui).vim},
 		{"stop", "", "end the run", (*ui).stop},
 		{"clear", "", "begin a new session", (*ui).clear},
-		{"quit", "", "leave; a working agent goes on in the daemon", func(u *ui, _ string) { u.leave() }},
+		{"quit", "", "leave; a working agent continues in the daemon", func(u *ui, _ string) { u.leave() }},
+	}
+}
+
+// early reports whether a command needs no session.
+func (c *slashCommand) early() bool {
+	return slices.Contains([]string{"help", "doctor", "theme", "quit"}, c.name)
+}
+
+// runEarly runs the commands that were typed before the session was open.
+func (u *ui) runEarly() {
+	list := u.early
+	u.early = nil
+	for _, text := range list {
+		if !u.slash(text, func() {}) {
+			u.send(text)
+		}
 	}
 }
 
@@ -69,18 +85,21 @@ improve it. Keep it short: at most 100 lines. Do not invent anything.`
 
 const reviewPrompt = "Review %s. Look for mistakes first, then for missing tests and for what is hard to understand. For each point name the file and line, say what goes wrong and how to fix it. Change nothing."
 
-// slash runs a command. It reports false for a command of the project, which the agent expands.
-func (u *ui) slash(text string) bool {
+// slash runs a command, and before it calls remember. It reports false for a command of the project, which the agent expands.
+func (u *ui) slash(text string, remember func()) bool {
 	name, args, _ := strings.Cut(text[1:], " ")
 	all := slashCommands()
 	i := slices.IndexFunc(all, func(c slashCommand) bool { return c.name == name })
 	switch {
-	case i >= 0:
-		u.remember()
-		if u.s == nil {
-			u.say("one moment: the session is being opened")
-			return true
+	case u.s == nil && !strings.Contains(name, "/") && (i < 0 || !all[i].early()):
+		remember()
+		u.early = append(u.early, text)
+		if !u.opening {
+			u.openSession()
 		}
+		return true
+	case i >= 0:
+		remember()
 		all[i].run(u, strings.TrimSpace(args))
 		return true
 	case u.s != nil && slices.ContainsFunc(u.s.Commands(), func(c Expandable) bool { return c.Name == name }):
@@ -117,19 +136,24 @@ func modeHelp(m policy.Mode) string {
 	return ""
 }
 
-func (u *ui) setMode(m policy.Mode) {
+func (u *ui) setMode(m policy.Mode) { u.switchMode(m, func() {}) }
+
+// switchMode sets the mode and then does something that needs it.
+func (u *ui) switchMode(m policy.Mode, then func()) {
 	if err := m.Check(); err != nil {
 		u.fail("", err)
 		return
 	}
+	u.mode, u.chosen = m, m // shown at once
 	u.later(func(ctx context.Context) func() {
 		err := u.s.SetMode(ctx, m)
 		return func() {
 			if err != nil {
 				u.fail("mode "+string(m), err)
+				u.mode = ""
 				return
 			}
-			if u.mode = m; u.look.Plain { // without a status line
+			if then(); u.look.Plain { // without a status line
 				u.say("the mode is " + string(m))
 			}
 		}
@@ -148,10 +172,11 @@ func (u *ui) nextMode() {
 }
 
 func (u *ui) plan(prompt string) {
-	u.setMode(policy.ModePlan)
-	if prompt != "" {
-		u.send(prompt)
-	}
+	u.switchMode(policy.ModePlan, func() {
+		if prompt != "" {
+			u.send(prompt)
+		}
+	})
 }
 
 func (u *ui) review(what string) {

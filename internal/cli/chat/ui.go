@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
+	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 	"github.com/holdfast-dev/holdfast/internal/term/pager"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -37,9 +38,8 @@ type ui struct {
 	box          *edit.Editor
 	inbox        *inbox.Inbox
 	answer       *markdown.Stream    // the message that the model writes, or nil
-	thought      string              // the model's thinking before an answer, so far
-	thoughts     int                 // how many were printed before their blocks came
 	shown        bool                // rows of answer were printed
+	thought      string              // thinking before the answer, as far as it was written
 	last         *conversation.Block // that was printed last
 	beforeAnswer *conversation.Block // that was printed before the answer
 
@@ -48,11 +48,12 @@ type ui struct {
 	popup  *popup       // completions of the word before the cursor, or nil
 	asked  int          // open questions at the last look
 	away   bool         // the user does not want to answer now
+	wanted bool         // the user wants to answer before the text in the box is sent
 
 	opening   bool
 	pending   int                   // pieces of work outside of the loop that have not returned
-	outside   func()                // needs the terminal for itself, or nil
 	interview func(*question.Asker) // asks the user before the first message is sent, or nil
+	outside   func()                // needs the terminal for itself, or nil
 	unfollow  func()                // ends the stream of events
 	cwd       string
 	branch    string // of the repository
@@ -64,10 +65,14 @@ type ui struct {
 	focused   bool        // the terminal has the focus
 	events    chan func() // what the stream of events does
 
+	name     string               // of the user, as the daemon knows it
 	mode     policy.Mode          // that the user has chosen for the next run, or ""
 	seenMode policy.Mode          // of the session at the last look
+	chosen   policy.Mode          // that the user has chosen last
 	model    string               // the same for the model
 	waiting  []string             // messages that were not accepted yet
+	sending  bool                 // the first of them is being sent
+	early    []string             // commands that were typed before the session was open
 	typed    []string             // messages that the terminal has shown already, while they were typed
 	context  []string             // output of the user's own commands for the next message
 	tip      string               // a line below the box for a moment
@@ -124,7 +129,8 @@ func (u *ui) apply(e *client.Event) {
 			u.discard()
 		case up.Block != nil:
 			u.finish(up.Block, up.Streamed)
-		case up.Kind == conversation.Thinking && up.Agent == "":
+		case up.Agent != "": // the tree shows sub-agents
+		case up.Kind == conversation.Thinking && u.answer == nil:
 			u.thought += up.Delta
 		case up.Kind == conversation.Answer:
 			if u.answer == nil {
@@ -164,16 +170,6 @@ func (u *ui) askOpen() {
 	})
 }
 
-// printThought prints the thinking before the answer that follows it. Its block comes only after the
-// answer has begun to be printed.
-func (u *ui) printThought() {
-	if strings.TrimSpace(u.thought) != "" {
-		u.printBlock(&conversation.Block{Kind: conversation.Thinking, Text: u.thought})
-		u.thoughts++
-	}
-	u.thought = ""
-}
-
 // discard drops the message that the model was writing.
 func (u *ui) discard() {
 	if u.answer != nil && u.shown {
@@ -181,7 +177,15 @@ func (u *ui) discard() {
 		u.past.settle(false)
 		u.note("the answer above broke off and begins again")
 	}
-	u.answer, u.thought, u.thoughts = nil, "", 0
+	u.answer, u.thought = nil, ""
+}
+
+// printThought prints the thinking that comes before the answer, because rows of the answer can be printed before the
+// block of the thinking is there.
+func (u *ui) printThought() {
+	if u.thought != "" {
+		u.printBlock(&conversation.Block{Kind: conversation.Thinking, Text: u.thought})
+	}
 }
 
 // keptBlocks is how many blocks stay in memory. The pager reads older ones from the log.
@@ -195,24 +199,37 @@ func (u *ui) finish(b *conversation.Block, streamed bool) {
 	if b.Kind == conversation.Answered && b.Reply != nil {
 		u.inbox.Resolved(*b.Reply)
 	}
-	if b.Agent != "" && b.Kind != conversation.Answered { // the tree shows sub-agents
+	switch {
+	case b.Agent != "" && b.Kind != conversation.Answered: // the tree shows sub-agents
 		return
-	}
-	if b.Kind == conversation.Answer && streamed && u.answer != nil {
+	case b.Kind == conversation.Thinking && streamed && u.answer != nil: // it is printed
+		return
+	case b.Kind == conversation.Answer && streamed && u.answer != nil:
 		u.rows = append(u.rows, u.answerRows(u.answer.Close(u.width))...)
 		u.past.settle(true)
 		u.last = u.beforeAnswer
 		u.pastBlock(b)
-		u.answer, u.last = nil, b
+		u.answer, u.thought, u.last = nil, "", b
+		return
+	case u.ownDecision(b):
 		return
 	}
-	if b.Kind == conversation.Thinking && streamed {
-		if u.thought = ""; u.thoughts > 0 {
-			u.thoughts--
-			return
-		}
+	if b.Kind != conversation.Note {
+		u.thought = ""
 	}
 	u.printBlock(b)
+}
+
+// ownDecision reports whether a block says only what the user has done here: the call, or the status line, shows it.
+func (u *ui) ownDecision(b *conversation.Block) bool {
+	switch b.Kind {
+	case conversation.Answered:
+		a := b.Reply
+		return b.Agent == "" && a != nil && a.SaveTo == "" && u.look.IsMe(a.Actor, a.Via) && (b.Request == nil || b.Request.Asker == "")
+	case conversation.Note:
+		return u.chosen != "" && b.Text == runtext.PolicyChanged(policy.Change{Mode: u.chosen, By: u.name})
+	}
+	return false
 }
 
 // answerRows returns rows of the message with an empty row before its first one.
@@ -247,12 +264,12 @@ func (u *ui) fail(what string, err error) {
 }
 
 // focus gives the keys to the inbox while a question waits and the box is empty. Ctrl-G takes them away
-// until another question comes.
+// until another question comes, or gives them to the inbox although the box has text.
 func (u *ui) focus() {
 	if n := u.inbox.Len(); n != u.asked {
-		u.asked, u.away = n, false
+		u.asked, u.away, u.wanted = n, false, u.wanted && n > 0
 	}
-	u.inbox.Focus(u.inbox.Len() > 0 && u.box.Empty() && !u.away)
+	u.inbox.Focus(u.inbox.Len() > 0 && (u.box.Empty() || u.wanted) && !u.away)
 }
 
 // currentMode returns the mode of the working run, or of the next one.
@@ -336,10 +353,14 @@ func (u *ui) command(k edit.Key) bool {
 		u.openTranscript()
 	case ctrl == 'l':
 		u.rows = append(u.rows, clearScreen)
+	case ctrl == 'g' && u.inbox.Focused():
+		u.away, u.wanted = true, false
 	case ctrl == 'g':
-		u.away = !u.away
+		u.away, u.wanted = false, true
 	case k.Name == "tab" && k.Shift:
 		u.nextMode()
+	case k.Name == "esc" && u.own != nil && !st.Working:
+		u.own.end()
 	case k.Name == "esc" && st.Working:
 		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
 	case k.Name == "esc" && !u.box.Empty():
@@ -368,6 +389,8 @@ func (u *ui) cancel() {
 	case !u.box.Empty():
 		u.box.Take()
 		u.say("cleared; ctrl-_ brings it back")
+	case u.own != nil:
+		u.own.end()
 	case u.twice("ctrl-c"):
 		u.leave()
 		u.leaving = true // a run in this program was interrupted by the first one
@@ -407,7 +430,7 @@ func (u *ui) submit() {
 		u.past.page.Press(edit.Key{Name: "end"})
 	}
 	switch {
-	case text[0] == '/' && u.slash(text):
+	case text[0] == '/' && u.slash(text, u.remember):
 		return
 	case text[0] == '!' && len(text) > 1:
 		u.remember()

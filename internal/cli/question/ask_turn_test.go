@@ -166,7 +166,7 @@ func TestModelQuestionsOneByOne(t *testing.T) {
 			}
 			done <- ans
 		}()
-		for i, keys := range []string{"1\n", "c\n", "2\n"} {
+		for i, keys := range []string{"1\nc\n", "c\n", "2\nc\n"} {
 			synctest.Wait()
 			if n := strings.Count(screen.String(), "question "); n != i+1 {
 				t.Errorf("%d questions are on the screen, %d are answered:\n%s", n, i, screen)

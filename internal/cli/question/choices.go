@@ -1,6 +1,7 @@
 package question
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -142,22 +143,35 @@ func (a *Asker) askChoices(ctx context.Context, q approval.Request, list []forms
 // askChoice asks one question. It returns nothing if the user declines to answer the questions.
 func (a *Asker) askChoice(ctx context.Context, c forms.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.Out.Style
-	keys := []term.Key{{"1" + maxSuffix(len(c.Options)), "choose"}, {"o", "your own answer"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
-	if c.Multi {
-		keys = append([]term.Key{{"c", "choose several"}}, keys...)
-	}
+	var several []string // of a question with several answers: what is chosen so far
 	for {
-		a.ShowKeys(keys...)
+		choose, rest := "choose", []term.Key{{"o", "your own answer"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
+		if c.Multi {
+			choose = "choose or take back"
+			rest = append([]term.Key{{"c", "continue"}}, rest...)
+		}
+		a.ShowKeys(append([]term.Key{{"1" + maxSuffix(len(c.Options)), choose}}, rest...)...)
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return nil, a.closedAnswer(ok, err, ans)
 		}
 		switch i := int(key - '1'); {
+		case i >= 0 && i < len(c.Options) && c.Multi:
+			label := c.Options[i].Label
+			if at := slices.Index(several, label); at >= 0 {
+				several = slices.Delete(several, at, at+1)
+			} else {
+				several = append(several, label)
+			}
+			a.Echo(cmp.Or(strings.Join(several, ", "), "nothing"))
+		case key == 'c' && len(several) > 0:
+			a.Echo(strings.Join(several, ", "))
+			return several, nil
 		case i >= 0 && i < len(c.Options):
 			a.Echo(c.Options[i].Label)
 			return []string{c.Options[i].Label}, nil
 		case key == 'c' && c.Multi:
-			a.Echo("several")
+			a.Echo("several") // more than nine options have no keys
 			if picked, err := a.readNumbers(ctx, c); picked != nil || err != nil {
 				return picked, err
 			}

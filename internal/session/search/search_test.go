@@ -49,10 +49,9 @@ func TestSuite(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sessiontest.RunSearch(t, func(t testing.TB) (session.Store, session.Searcher) {
-				s := fresh(t)
-				return s, open(t, filepath.Join(t.TempDir(), "deep", "index.db"), s)
-			}, sessiontest.Capabilities{})
+			sessiontest.Run(t, fresh, sessiontest.Capabilities{Index: func(t testing.TB, s session.Store) session.Searcher {
+				return open(t, filepath.Join(t.TempDir(), "deep", "index.db"), s)
+			}})
 		})
 	}
 }

@@ -261,6 +261,9 @@ func rank(e *entry, words []word, match func(*entry, *word) (int, bool)) (int32,
 		score += s
 	}
 	length := min(len(e.exact)/2, maxLength-1)
+	if len(words) == 1 && len(words[0].chars) == len(e.exact) { // it is the whole text
+		length = 0
+	}
 	return int32((maxScore-1-min(max(score, 0), maxScore-1))*maxLength + length), true
 }
 

@@ -47,6 +47,9 @@ func (i *Inbox) Press(k edit.Key) edit.Result {
 func (i *Inbox) pressLetter(e *entry, k edit.Key) edit.Result {
 	switch {
 	case i.seen.entry != e || i.seen.questions != e.dialog.Questions() || i.p.Clock().Sub(i.seen.since) < guard:
+		if e.began { // for the question before: it must not begin a message
+			return edit.Handled
+		}
 		return edit.Ignored
 	case k.Name == "space" || k.Text == " ":
 		if i.scroll(e, "pgdown") {
@@ -62,9 +65,13 @@ func (i *Inbox) pressLetter(e *entry, k edit.Key) edit.Result {
 	return i.feed(e, k.Text)
 }
 
-// feed gives a dialog a key or a line.
+// feed gives a dialog a key or a line. A dialog that the user has begun takes all keys, also those without a meaning.
 func (i *Inbox) feed(e *entry, text string) edit.Result {
 	if !e.dialog.Feed(text) {
+		if e.began { // the text is hardly the beginning of a message
+			i.tell("press one of the keys below")
+			return edit.Handled
+		}
 		return edit.Ignored
 	}
 	e.began, e.note = true, ""

@@ -136,6 +136,9 @@ func (r *Renderer) note(b *conversation.Block, width int) []string {
 	return indented(first, lines)
 }
 
+// IsMe reports whether the user of this terminal did something.
+func (r *Renderer) IsMe(actor, via string) bool { return actor+" ("+via+")" == r.Me }
+
 // answered says who decided about which call, and for how long.
 func (r *Renderer) answered(q *approval.Request, a *approval.Answer, width int) []string {
 	first, word := r.sign(paint.Good, "✓", "Approval:"), "allowed"
@@ -153,9 +156,11 @@ func (r *Renderer) answered(q *approval.Request, a *approval.Answer, width int) 
 	if a.Scope != "" {
 		word += ": " + a.Scope
 	}
-	word += ", by " + cmp.Or(a.Actor, "an unknown user")
-	if a.Via != "" {
-		word += " (" + a.Via + ")"
+	if !r.IsMe(a.Actor, a.Via) {
+		word += ", by " + cmp.Or(a.Actor, "an unknown user")
+		if a.Via != "" {
+			word += " (" + a.Via + ")"
+		}
 	}
 	if a.Message != "" {
 		word += ": " + a.Message
@@ -163,7 +168,7 @@ func (r *Renderer) answered(q *approval.Request, a *approval.Answer, width int) 
 	what := ""
 	if q != nil {
 		what = q.Tool
-		if len(q.Requests) > 0 {
+		if len(q.Requests) > 0 && q.Requests[0].Resource != q.Tool {
 			what += "  " + strings.TrimPrefix(q.Requests[0].Resource, r.Cwd+"/")
 		}
 		if q.Asker != "" && q.Agent != "" {

@@ -213,7 +213,7 @@ func (r *Renderer) queue(s *conversation.State, width int) section {
 			}
 			first := r.sign(paint.Accent, "⏎", "Queued:")
 			text := brief(q.Text)
-			if q.By != "" {
+			if q.By != "" && q.By != r.Me {
 				text = paint.Line(q.By) + ": " + text
 			}
 			lines = append(lines, first+paint.Clip(text, width-paint.Width(first)-paint.Width(facts))+r.paint(paint.Dim, facts))

@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Thinking is printed before the answer, also if rows of the answer are printed before it is complete.
+func TestThinkingComesFirst(t *testing.T) {
+	x := talk(t, `{chunk: 5, steps: [{thinking: I think first., text: "One.\n\nTwo.\n\nThree."}]}`, nil)
+	x.says("hello")
+	s := x.until("── ")
+	if strings.Count(s, "I think first.") != 1 || strings.Index(s, "I think first.") > strings.Index(s, "One.") {
+		t.Errorf("the screen is\n%s", s)
+	}
+}
+
+// The completion that is typed whole is the first one.
+func TestWholeCommand(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", nil)
+	for _, c := range slashCommands() {
+		x.types("/" + c.name)
+		if it, ok := x.u.popup.Selected(); !ok || it.Value != "/"+c.name {
+			t.Errorf("/%s chooses %+v", c.name, it)
+		}
+		x.press("ctrl-u")
+	}
+	x.says("/mode") // before the session is open
+	x.until("ask before changes and commands")
+}
+
+// Ctrl-G leads to the question although the box has text, which stays.
+func TestAnswerBeforeText(t *testing.T) {
+	x := talk(t, writesFile, nil)
+	x.says("write it")
+	x.until("allow once")
+	x.types("my draft") // in the first half second
+	x.until("> my draft")
+	x.press("ctrl-g")
+	x.until("allow once")
+	time.Sleep(600 * time.Millisecond)
+	x.types("y")
+	if s := x.until("It is written."); !strings.Contains(s, "> my draft") {
+		t.Errorf("the screen is\n%s", s)
+	}
+}
+
+// A mode that the agent or another client sets replaces the chosen one on the status line.
+func TestModeOfPlan(t *testing.T) {
+	x := talk(t, `
+steps:
+  - tool_uses: [{tool: ExitPlanMode, input: {plan: Do it.}}]
+  - text: I do it.
+`, nil)
+	x.says("/plan think about it")
+	x.until("allow, ask before each change")
+	time.Sleep(600 * time.Millisecond)
+	x.types("y")
+	x.until("I do it.")
+	if s := x.until("── "); !strings.Contains(s, "default · play") {
+		t.Errorf("the mode is not default:\n%s", s)
+	}
+}
+
+// Ctrl-C ends the user's own command, which is shown while it runs.
+func TestEndOwnCommand(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", nil)
+	ended := 0
+	x.u.own = &ownCommand{line: "make all", started: x.u.now(), cancel: func() { ended++ }, out: []byte("first\nlast line\n")}
+	if s := x.screen(); !strings.Contains(s, "make all") || !strings.Contains(s, "last line") {
+		t.Errorf("the screen is\n%s", s)
+	}
+	x.press("ctrl-c")
+	if ended != 1 || x.u.leaving {
+		t.Errorf("ended %d times", ended)
+	}
+}
