@@ -153,7 +153,7 @@ const plainHelp = `Text
 Keys
   Enter       in a list: none of its entries
   Ctrl-C      interrupt the agent or go back in a question; twice: leave
-  Ctrl-D      leave; a working agent goes on in the daemon
+  Ctrl-D      leave; a working agent continues in the daemon
 `
 
 // showStatus prints the status line, which the plain form does not have.

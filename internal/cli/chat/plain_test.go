@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -299,6 +300,7 @@ var changing = [][2]string{
 	{`Turn: .*`, "Turn: …"},
 	{`/tmp/[^\s]*`, "/TMP"},
 	{`\d+ m?s\b`, "1 s"},
+	{`Note: the conversation was rewound.*\n`, ""}, // its place depends on whether the event or the answer comes first
 }
 
 // checkGolden compares what was printed with a golden file, without what differs between runs.
@@ -322,5 +324,28 @@ func checkGolden(t *testing.T, name string, p *typist) {
 	}
 	if want, err := os.ReadFile(file); err != nil || got != string(want) {
 		t.Errorf("%s differs (%v); run with -update and look at git diff:\n%s", file, err, got)
+	}
+}
+
+// What must be known before the first message is asked in lines, and ends with the input.
+func TestPlainInterview(t *testing.T) {
+	for _, answer := range []string{"y", ""} {
+		p := typeIn(t, waitingPlay, 80, nil)
+		p.waits("your turn")
+		got := make(chan bool, 1)
+		p.x.u.done <- func() {
+			p.x.u.interview = func(a *question.Asker) {
+				yes, _, _ := a.YesNoOrDefer(context.Background(), "start it?")
+				got <- yes
+			}
+		}
+		p.waits("start it? [y]es")
+		if answer != "" {
+			p.types(answer)
+		}
+		p.leaves()
+		if yes := <-got; yes != (answer == "y") {
+			t.Errorf("%q means %v", answer, yes)
+		}
 	}
 }

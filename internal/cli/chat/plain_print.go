@@ -1,0 +1,230 @@
+package chat
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/paint"
+)
+
+func (l *plain) measure() { l.u.width = max(l.columns(), 20) }
+
+// print adds what is new.
+func (l *plain) print() error {
+	u := l.u
+	l.measure()
+	var b strings.Builder
+	add := func(lines ...string) {
+		for _, t := range lines {
+			b.WriteString(strings.TrimRight(t, " ") + "\n")
+		}
+	}
+	if l.broken { // after the ^C of the terminal
+		l.broken = false
+		add("")
+	}
+	l.interview(add)
+	l.queue(add)
+	for _, r := range u.finished() {
+		if r != clearScreen {
+			add(r)
+		}
+	}
+	if u.page != nil {
+		u.page.View(u.width, u.height)
+		add(strings.TrimRight(u.page.Text(), "\n"))
+		u.page = nil
+	}
+	if u.tip != "" {
+		l.wrap(add, u.tip)
+		u.tip = ""
+	}
+	l.running(add)
+	l.state(add)
+	l.question(add)
+	l.choose(add)
+	if !u.box.Empty() {
+		l.draft = u.box.Take().Text
+		l.wrap(add, "this text came back; Enter sends it again:", l.draft)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	_, err := io.WriteString(l.out, term.Escape(b.String()))
+	return err
+}
+
+func (l *plain) wrap(add func(...string), lines ...string) {
+	for _, t := range lines {
+		add(paint.Wrap(t, l.u.width)...)
+	}
+}
+
+// interview asks what must be known before the first message.
+func (l *plain) interview(add func(...string)) {
+	u := l.u
+	if do := u.interview; do != nil {
+		u.interview = nil
+		l.said = 0
+		l.dialog = term.NewDialog(term.Style{Width: u.width}, func(p *term.Prompter) { do(question.AskerOn(u.p, p)) })
+	}
+	if l.dialog == nil {
+		return
+	}
+	lines, prompt := l.dialog.View(u.width)
+	if all := append(lines, prompt...); len(all) > l.said {
+		add(all[l.said:]...)
+		l.said = len(all)
+	}
+	if l.dialog.Needs() == term.Ended {
+		l.dialog.Close()
+		l.dialog = nil
+		u.sendWaiting()
+	}
+}
+
+// queue says which messages the agent has not read.
+func (l *plain) queue(add func(...string)) {
+	u := l.u
+	var ids []string
+	for _, q := range u.conv.State().Queue {
+		ids = append(ids, q.ID)
+		if slices.Contains(l.queued, q.ID) {
+			continue
+		}
+		if i := slices.Index(u.typed, q.Text); i >= 0 { // it is printed when the agent reads it
+			u.typed = slices.Delete(u.typed, i, i+1)
+		}
+		l.wrap(add, "Queued until the next step of the agent: "+term.OneLine(q.Text))
+	}
+	l.queued = ids
+}
+
+// running says which calls take long.
+func (l *plain) running(add func(...string)) {
+	now, seen := l.u.now(), map[string]time.Time{}
+	for _, c := range l.u.conv.State().Calls {
+		last, known := l.calls[c.Use]
+		if known && now.Sub(last) < stillTime || !known && now.Sub(c.Started) < callTime || c.Background {
+			if known {
+				seen[c.Use] = last
+			}
+			continue
+		}
+		seen[c.Use] = now
+		l.wrap(add, fmt.Sprintf("Running for %s: %s", term.Count(int(now.Sub(c.Started).Seconds()), "second"), l.u.look.Headline(c)))
+	}
+	l.calls = seen
+}
+
+// state says whose turn it is, when that changes.
+func (l *plain) state(add func(...string)) {
+	u := l.u
+	st := u.conv.State()
+	if lost := st.Lost != nil; lost != l.lost {
+		if l.lost = lost; lost {
+			l.wrap(add, fmt.Sprintf("Warning: no connection to the daemon, trying again: %v", st.Lost))
+		} else {
+			add("the connection is back")
+		}
+	}
+	turn := "your turn"
+	switch {
+	case u.opening || len(u.waiting) > 0 || l.dialog != nil || u.leaving:
+		return
+	case len(st.Questions) > 0:
+		turn = ""
+	case st.Working:
+		turn = "the agent works"
+	}
+	if turn != l.turn {
+		l.turn = turn
+		if turn != "" {
+			add(turn)
+		}
+	}
+}
+
+// question prints what is new of the open question, and its choices.
+func (l *plain) question(add func(...string)) {
+	u := l.u
+	if text := u.inbox.Notice(); text != "" {
+		l.wrap(add, "Note: "+text)
+	}
+	w := u.inbox.Whole(u.width, u.now())
+	was := l.asked
+	same := w.ID == was.ID
+	if l.asked = w; same && slices.Equal(w.Lines, was.Lines) && slices.Equal(w.Keys, was.Keys) && w.Label == was.Label {
+		return
+	}
+	if w.ID == "" {
+		return
+	}
+	lines := w.Lines
+	if same {
+		for len(lines) > 0 && len(was.Lines) > 0 && lines[0] == was.Lines[0] {
+			lines, was.Lines = lines[1:], was.Lines[1:]
+		}
+	} else {
+		title := "Question:"
+		if w.Of > 1 {
+			title = fmt.Sprintf("Question %d of %d:", w.At, w.Of)
+		}
+		add("", title)
+	}
+	for _, t := range lines {
+		if words, ok := strings.CutPrefix(t, "› "); ok {
+			t = "chosen: " + words
+		}
+		add(t)
+	}
+	if w.Label != "" {
+		l.wrap(add, "type a line: "+w.Label)
+		return
+	}
+	choices := l.choices()
+	for i, k := range choices {
+		if k[1] != "" {
+			l.wrap(add, fmt.Sprintf("%d  %s", i+1, k[1]))
+		}
+	}
+	if len(choices) > 0 {
+		add(fmt.Sprintf("type a number from 1 to %d", len(choices)))
+	}
+}
+
+// maxItems is how many entries of a list are printed.
+const maxItems = 20
+
+// choose prints a list.
+func (l *plain) choose(add func(...string)) {
+	p := l.u.picker
+	if p == l.list {
+		return
+	}
+	if l.list = p; p == nil {
+		return
+	}
+	all := p.Matches()
+	l.items = all[:min(len(all), maxItems)]
+	l.wrap(add, "", p.title+":")
+	for i, it := range l.items {
+		text := fmt.Sprintf("%d  %s", i+1, term.OneLine(it.Text))
+		if it.Detail != "" {
+			text += "  (" + term.OneLine(it.Detail) + ")"
+		}
+		l.wrap(add, text)
+	}
+	if n := len(all) - len(l.items); n > 0 {
+		add(fmt.Sprintf("and %d more", n))
+	}
+	if len(all) == 0 {
+		add("no entry has these words")
+	}
+	l.wrap(add, "type a number, words to search, or Enter for none")
+}
