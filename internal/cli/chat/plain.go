@@ -38,6 +38,7 @@ type plain struct {
 	turn   string       // whose turn it is
 	lost   bool         // the connection is lost
 	queued []string     // ids of the queued messages that were printed
+	agents map[string]bool // sub-agents that were printed, and whether they had ended
 	calls  map[string]time.Time
 
 	broken bool // the terminal has written to the current line

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -44,6 +45,7 @@ func (l *plain) print() error {
 		l.wrap(add, u.tip)
 		u.tip = ""
 	}
+	l.subAgents(add)
 	l.running(add)
 	l.state(add)
 	l.question(add)
@@ -103,6 +105,26 @@ func (l *plain) queue(add func(...string)) {
 		l.wrap(add, "Queued until the next step of the agent: "+term.OneLine(q.Text))
 	}
 	l.queued = ids
+}
+
+// subAgents says which sub-agents have started and ended.
+func (l *plain) subAgents(add func(...string)) {
+	seen := map[string]bool{}
+	for _, a := range l.u.conv.State().Agents {
+		ended, known := l.agents[a.Use+a.Session]
+		seen[a.Use+a.Session] = a.Ended
+		name := "Agent " + term.OneLine(cmp.Or(a.Name, a.Use))
+		switch {
+		case known && ended == a.Ended:
+		case a.Failed:
+			l.wrap(add, name+" has failed")
+		case a.Ended:
+			l.wrap(add, name+" is done")
+		default:
+			l.wrap(add, name+" has started")
+		}
+	}
+	l.agents = seen
 }
 
 // running says which calls take long.

@@ -349,3 +349,31 @@ func TestPlainInterview(t *testing.T) {
 		}
 	}
 }
+
+// Sub-agents are printed when they start and when they end.
+func TestPlainAgents(t *testing.T) {
+	p := typeIn(t, `
+steps:
+  - when: {tool: Agent}
+    text: All is done.
+  - when: {user: look around}
+    text: I looked.
+  - when: {any: true}
+    tool_uses: [{tool: Agent, input: {description: look, prompt: look around, subagent_type: general-purpose}}]
+`, 80, nil)
+	p.waits("your turn")
+	p.types("go")
+	for range 10 {
+		if s := p.waits("\n"); strings.Contains(s, "type a number") {
+			p.types("1")
+		} else if strings.Contains(s, "All is done.") {
+			break
+		}
+	}
+	p.waits("your turn")
+	for _, want := range []string{" has started\n", " is done\n"} {
+		if !strings.Contains(p.text(), want) {
+			t.Errorf("%q is missing:\n%s", want, p.text())
+		}
+	}
+}

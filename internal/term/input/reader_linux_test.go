@@ -186,3 +186,21 @@ func TestModes(t *testing.T) {
 		}
 	}
 }
+
+// The mouse is on only when the program wants it, and off when it leaves.
+func TestMouse(t *testing.T) {
+	r, _, _, written := open(t)
+	for _, on := range []bool{false, true, true} {
+		if err := r.Mouse(on); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); written() != enterModes+mouseModes+leaveModes; {
+		if time.Now().After(deadline) {
+			t.Fatalf("wrote %q", written())
+		}
+	}
+}

@@ -289,3 +289,21 @@ func BenchmarkLongPage(b *testing.B) {
 		b.ReportMetric(float64(fastest.Microseconds()), "us-fastest")
 	})
 }
+
+// The end is visible when no row is below the screen, also if the page does not fill it.
+func TestAtEnd(t *testing.T) {
+	p := New(&Options{Sections: []Section{{Lines: fill(numbered(3))}}})
+	page(p, 40, 4)
+	if !p.AtEnd() || p.Rows() != 3 {
+		t.Error("three rows fit")
+	}
+	p.Set([]Section{{Lines: fill(numbered(20)), Version: 1}})
+	page(p, 40, 4)
+	if p.AtEnd() || p.Rows() != 20 {
+		t.Error("20 rows do not fit")
+	}
+	press(p, "end")
+	if !p.AtEnd() {
+		t.Error("end does not go there")
+	}
+}

@@ -22,8 +22,8 @@ func items(texts ...string) (out []Item) {
 }
 
 func texts(p *Picker) (out []string) {
-	for _, i := range p.shown {
-		out = append(out, p.items[i].Text)
+	for _, it := range p.Matches() {
+		out = append(out, it.Text)
 	}
 	return out
 }
