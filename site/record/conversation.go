@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,8 +121,12 @@ func (s *environment) stopDaemon() {
 	if json.Unmarshal(b, &d) != nil || d.PID <= 1 {
 		return
 	}
+	daemon, err := os.FindProcess(d.PID)
+	if err != nil {
+		return
+	}
 	for range 100 {
-		if errors.Is(syscall.Kill(d.PID, syscall.SIGTERM), syscall.ESRCH) {
+		if daemon.Signal(syscall.SIGTERM) != nil { // it has ended
 			return
 		}
 		time.Sleep(lookTime)

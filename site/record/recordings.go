@@ -1,5 +1,12 @@
 package main
 
+import "time"
+
+const (
+	idleTime       = 600 * time.Millisecond // a command that prints nothing for this time waits for a key
+	commandTimeout = time.Minute
+)
+
 // A recording is a list of commands that run one after the other in a terminal.
 type recording struct {
 	name          string // the file below docs, without .svg

@@ -13,11 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	idleTime       = 600 * time.Millisecond // a command that prints nothing for this time waits for a key
-	commandTimeout = time.Minute
-)
-
 // run runs one command in a terminal of its own. Exit codes are not errors: policy explain returns its answer as
 // one, and a killed run has one.
 func run(c command, sc recording, dir string, env []string) ([]chunk, error) {
