@@ -20,6 +20,7 @@ type program struct {
 	durable       string // whether the program writes a turn to disk before the next turn
 	env           []string
 	once, again   []string // the arguments before the prompt: for a new session, and for resuming the last one
+	screen        []string // the arguments for a conversation in the terminal
 	home, dir     string
 	noResume      string // why resuming is not measured for this program
 }
@@ -58,34 +59,39 @@ func programs(url, peers, holdfast, bare, homes string) []*program {
 		},
 		{
 			name: "holdfast", sandbox: "on (default)", durable: "yes",
-			env:   []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=made-up"},
-			once:  []string{holdfast, "run", "-m", "anthropic/claude-sonnet-4-5", "--permission-mode", "bypassPermissions"},
-			again: []string{holdfast, "run", "-m", "anthropic/claude-sonnet-4-5", "--permission-mode", "bypassPermissions", "--continue"},
+			env:    []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=made-up"},
+			once:   []string{holdfast, "run", "-m", "anthropic/claude-sonnet-4-5", "--permission-mode", "bypassPermissions"},
+			again:  []string{holdfast, "run", "-m", "anthropic/claude-sonnet-4-5", "--permission-mode", "bypassPermissions", "--continue"},
+			screen: []string{holdfast, "-m", "anthropic/claude-sonnet-4-5"},
 		},
 		{
 			name: "claude", sandbox: "off (default)", durable: "not looked at",
 			env: []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=made-up", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1",
 				"DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
-			once:  []string{at("@anthropic-ai/claude-code-linux-" + arch + "/claude"), "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "-p"},
-			again: []string{at("@anthropic-ai/claude-code-linux-" + arch + "/claude"), "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--continue", "-p"},
+			once:   []string{at("@anthropic-ai/claude-code-linux-" + arch + "/claude"), "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "-p"},
+			again:  []string{at("@anthropic-ai/claude-code-linux-" + arch + "/claude"), "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--continue", "-p"},
+			screen: []string{at("@anthropic-ai/claude-code-linux-" + arch + "/claude"), "--model", "claude-sonnet-4-5"},
 		},
 		{
 			name: "codex", sandbox: "on (default of exec: read-only)", durable: "not looked at",
-			env:   []string{"OPENAI_API_KEY=made-up"},
-			once:  append([]string{codex, "exec", "--skip-git-repo-check"}, config...),
-			again: append(append([]string{codex, "exec", "--skip-git-repo-check"}, config...), "resume", "--last"),
+			env:    []string{"OPENAI_API_KEY=made-up"},
+			once:   append([]string{codex, "exec", "--skip-git-repo-check"}, config...),
+			again:  append(append([]string{codex, "exec", "--skip-git-repo-check"}, config...), "resume", "--last"),
+			screen: append([]string{codex}, config...),
 		},
 		{
 			name: "opencode", sandbox: "it has none", durable: "not looked at",
-			env:   []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "ANTHROPIC_API_KEY=made-up"},
-			once:  []string{at("opencode-linux-" + arch + "/bin/opencode"), "run", "-m", "anthropic/claude-sonnet-4-5"},
-			again: []string{at("opencode-linux-" + arch + "/bin/opencode"), "run", "-m", "anthropic/claude-sonnet-4-5", "--continue"},
+			env:    []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "ANTHROPIC_API_KEY=made-up"},
+			once:   []string{at("opencode-linux-" + arch + "/bin/opencode"), "run", "-m", "anthropic/claude-sonnet-4-5"},
+			again:  []string{at("opencode-linux-" + arch + "/bin/opencode"), "run", "-m", "anthropic/claude-sonnet-4-5", "--continue"},
+			screen: []string{at("opencode-linux-" + arch + "/bin/opencode"), "-m", "anthropic/claude-sonnet-4-5"},
 		},
 		{
 			name: "gemini", sandbox: "off (default)", durable: "not looked at",
-			env:   []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=made-up", "GEMINI_TELEMETRY_ENABLED=false"},
-			once:  []string{at(".bin/gemini"), "-m", "gemini-2.5-pro", "--skip-trust", "--approval-mode", "yolo", "-p"},
-			again: []string{at(".bin/gemini"), "-m", "gemini-2.5-pro", "--skip-trust", "--approval-mode", "yolo", "--resume", "latest", "-p"},
+			env:    []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=made-up", "GEMINI_TELEMETRY_ENABLED=false"},
+			once:   []string{at(".bin/gemini"), "-m", "gemini-2.5-pro", "--skip-trust", "--approval-mode", "yolo", "-p"},
+			again:  []string{at(".bin/gemini"), "-m", "gemini-2.5-pro", "--skip-trust", "--approval-mode", "yolo", "--resume", "latest", "-p"},
+			screen: []string{at(".bin/gemini"), "-m", "gemini-2.5-pro", "--skip-trust"},
 		},
 	}
 	for _, p := range all {
@@ -100,6 +106,10 @@ func programs(url, peers, holdfast, bare, homes string) []*program {
 func (p *program) prepare(url string) error {
 	files := map[string]string{filepath.Join(p.dir, "a"): "a\n"}
 	switch p.name {
+	case "claude": // for the terminal: the theme, the key and the folder are already confirmed
+		files[filepath.Join(p.home, ".claude.json")] = `{"hasCompletedOnboarding":true,"theme":"dark","customApiKeyResponses":{"approved":["made-up"]},"projects":{"` + p.dir + `":{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}`
+	case "codex":
+		files[filepath.Join(p.home, ".codex/config.toml")] = "[projects.\"" + p.dir + "\"]\ntrust_level = \"trusted\"\n"
 	case "opencode":
 		files[filepath.Join(p.home, ".config/opencode/opencode.json")] = `{"autoupdate":false,"share":"disabled","provider":{"anthropic":{"options":{"baseURL":"` + url + `/v1"}}}}`
 	case "gemini":

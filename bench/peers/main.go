@@ -6,6 +6,7 @@
 //	go run -C bench ./peers                  0, 20 and 200 tool calls, resume, and the turns of a conversation
 //	go run -C bench ./peers -rounds 3        fewer rounds
 //	go run -C bench ./peers -only claude     and holdfast and the control
+//	go run -C bench ./peers -terminal        conversations in a terminal
 package main
 
 import (
@@ -34,6 +35,9 @@ func run(ctx context.Context) error {
 	words := flag.Int("turns", 20, "turns of the conversation that is resumed or sent as a history; 0 for none")
 	only := flag.String("only", "", "programs to measure, separated by commas; the control and holdfast are always measured")
 	calls := flag.String("calls", "0,20,200,resume", "numbers of tool calls, separated by commas; and resume")
+	terminal := flag.Bool("terminal", false, "measure conversations in a terminal instead")
+	parts := flag.String("parts", "stream,turns,long", "with -terminal: what to measure")
+	binary := flag.String("holdfast", "", "a holdfast program to measure instead of building one")
 	flag.Parse()
 	if runtime.GOARCH != "amd64" {
 		return fmt.Errorf("the package names are known only for amd64")
@@ -60,9 +64,11 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("find the checkout: %w\nhint: go run -C bench ./peers", err)
 	}
 	checkout := strings.TrimSpace(string(root))
-	holdfast, err := build(checkout, "./cmd/holdfast", filepath.Join(homes, "bin", "holdfast"))
-	if err != nil {
-		return err
+	holdfast := *binary
+	if holdfast == "" {
+		if holdfast, err = build(checkout, "./cmd/holdfast", filepath.Join(homes, "bin", "holdfast")); err != nil {
+			return err
+		}
 	}
 	bare, err := build(filepath.Join(checkout, "bench"), "./bareclient", filepath.Join(homes, "bin", "bareclient"))
 	if err != nil {
@@ -90,6 +96,10 @@ func run(ctx context.Context) error {
 		command := strings.NewReplacer(peers+"/node_modules/", "", homes+"/bin/", "", s.url, "URL").Replace(strings.Join(p.once, " "))
 		fmt.Printf("| %s | %s | %s | %s | `%s` |\n", p.name, p.version, p.sandbox, p.durable, strings.ReplaceAll(command, "|", "\\|"))
 		ready = append(ready, p)
+	}
+	if *terminal {
+		screens(s, ready, strings.Split(*parts, ","), *rounds)
+		*calls, *words = "", 0
 	}
 	for what := range strings.FieldsFuncSeq(*calls, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(what)

@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +32,47 @@ type server struct {
 	prompts  []string // of the counted requests: tools, system prompt and messages
 	all      int      // number of requests
 	onAsk    func()
+	flow     *flow // how to stream the last answer; nil sends it at once
+}
+
+// flow is an answer of many small parts that is streamed at a constant rate.
+type flow struct {
+	tokens, rate int           // the number of tokens, and how many to send in a second
+	began, ended chan struct{} // closed at the first token and after the last
+	stop         chan struct{} // ends the answer early
+	sent, bytes  int           // valid after ended is closed
+}
+
+func newFlow(tokens, rate int) *flow {
+	return &flow{tokens: tokens, rate: rate, began: make(chan struct{}), ended: make(chan struct{}), stop: make(chan struct{})}
+}
+
+// proseWords are words of four letters. With a space each is a token.
+var proseWords = strings.Fields("then they send this word over into that file with some more text from each part when both were done well and here most work must stay open")
+
+// parts yields the tokens of the flow, each at its time. It flushes each token to the client before it waits.
+func (f *flow) parts(w http.ResponseWriter) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		defer close(f.ended)
+		began := time.Now()
+		close(f.began)
+		for i := range f.tokens {
+			word := proseWords[i%len(proseWords)] + " "
+			if i%60 == 59 {
+				word = "end.\n\n"
+			}
+			if !yield(word) {
+				return
+			}
+			_ = http.NewResponseController(w).Flush() // fails if the client has ended
+			f.sent, f.bytes = i+1, f.bytes+len(word)
+			select {
+			case <-f.stop:
+				return
+			case <-time.After(time.Until(began.Add(time.Duration(i+1) * time.Second / time.Duration(f.rate)))):
+			}
+		}
+	}
 }
 
 func newServer() (*server, error) {
@@ -41,12 +85,27 @@ func newServer() (*server, error) {
 	return s, nil
 }
 
+// stream resets the server for one answer that is streamed.
+func (s *server) stream(f *flow) {
+	s.begin(0, "", nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flow = f
+}
+
 // begin resets the server for a new run.
 func (s *server) begin(calls int, text string, onAsk func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls, s.text, s.onAsk = calls, text, onAsk
-	s.arrived, s.prompts, s.bytes, s.all = nil, nil, 0, 0
+	s.arrived, s.prompts, s.bytes, s.all, s.flow = nil, nil, 0, 0, nil
+}
+
+// requests returns the number of requests with a shell tool.
+func (s *server) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.arrived)
 }
 
 // request is the counted part of a request, in all three protocols.
@@ -87,7 +146,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
-	var wire func(w io.Writer, id, name, input, text string, stream bool)
+	var wire func(w io.Writer, id, name, input string, text iter.Seq[string], stream bool)
 	stream := strings.Contains(req.URL.Path, ":streamGenerateContent")
 	switch path := req.URL.Path; {
 	case strings.HasSuffix(path, "/messages"):
@@ -120,10 +179,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		name, input = shells[0].name, shells[0].input
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.all++
 	s.bytes += len(body)
-	id, text := fmt.Sprintf("call_%06d", s.all), s.text
+	id, text := fmt.Sprintf("call_%06d", s.all), slices.Values([]string{s.text})
 	if name != "" {
 		s.arrived, s.prompts = append(s.arrived, now), append(s.prompts, r.prompt())
 		if s.onAsk != nil {
@@ -131,6 +189,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		if s.calls--; s.calls < 0 {
 			name = ""
+			if s.flow != nil {
+				text, s.flow = s.flow.parts(w), nil
+			}
 		}
 	}
 	// Gemini CLI ends a turn in which the same call is repeated.
@@ -141,6 +202,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	s.answered = time.Now()
+	s.mu.Unlock()
 	wire(w, id, name, input, text, stream)
 }
 
@@ -156,49 +218,82 @@ func event(w io.Writer, name string, data any) {
 type object = map[string]any
 type list = []any
 
-func anthropic(w io.Writer, id, name, input, text string, stream bool) {
-	block, start, delta, stop := object{"type": "text", "text": text}, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": text}, "end_turn"
+// whole joins the parts of a text.
+func whole(parts iter.Seq[string]) string { return strings.Join(slices.Collect(parts), "") }
+
+func anthropic(w io.Writer, id, name, input string, text iter.Seq[string], stream bool) {
+	start, stop := object{"type": "text", "text": ""}, "end_turn"
 	if name != "" {
-		block = object{"type": "tool_use", "id": "toolu_" + id, "name": name, "input": json.RawMessage(input)}
-		start = object{"type": "tool_use", "id": "toolu_" + id, "name": name, "input": object{}}
-		delta, stop = object{"type": "input_json_delta", "partial_json": input}, "tool_use"
+		start, stop = object{"type": "tool_use", "id": "toolu_" + id, "name": name, "input": object{}}, "tool_use"
 	}
 	message := object{"id": "msg_" + id, "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": list{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 10, "output_tokens": 1}}
 	if !stream {
-		message["content"], message["stop_reason"] = list{block}, stop
+		if name != "" {
+			start["input"] = json.RawMessage(input)
+		} else {
+			start["text"] = whole(text)
+		}
+		message["content"], message["stop_reason"] = list{start}, stop
 		_ = json.NewEncoder(w).Encode(message) // writing fails if the client has ended
 		return
 	}
 	event(w, "message_start", object{"type": "message_start", "message": message})
 	event(w, "content_block_start", object{"type": "content_block_start", "index": 0, "content_block": start})
-	event(w, "content_block_delta", object{"type": "content_block_delta", "index": 0, "delta": delta})
+	delta := func(d object) {
+		event(w, "content_block_delta", object{"type": "content_block_delta", "index": 0, "delta": d})
+	}
+	if name != "" {
+		delta(object{"type": "input_json_delta", "partial_json": input})
+	} else {
+		for part := range text {
+			delta(object{"type": "text_delta", "text": part})
+		}
+	}
 	event(w, "content_block_stop", object{"type": "content_block_stop", "index": 0})
 	event(w, "message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 12}})
 	event(w, "message_stop", object{"type": "message_stop"})
 }
 
-func openai(w io.Writer, id, name, input, text string, _ bool) {
-	item := object{"type": "message", "role": "assistant", "id": "msg_" + id, "content": list{object{"type": "output_text", "text": text}}}
-	if name != "" {
-		item = object{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": name, "arguments": input}
-	}
+func openai(w io.Writer, id, name, input string, text iter.Seq[string], _ bool) {
 	event(w, "response.created", object{"type": "response.created", "response": object{"id": "resp_" + id}})
+	item := object{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": name, "arguments": input}
+	if name == "" {
+		item = object{"type": "message", "role": "assistant", "id": "msg_" + id, "content": list{}}
+		event(w, "response.output_item.added", object{"type": "response.output_item.added", "output_index": 0, "item": item})
+		var all strings.Builder
+		for part := range text {
+			all.WriteString(part)
+			event(w, "response.output_text.delta", object{"type": "response.output_text.delta", "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": part})
+		}
+		item["content"] = list{object{"type": "output_text", "text": all.String()}}
+	}
 	event(w, "response.output_item.done", object{"type": "response.output_item.done", "output_index": 0, "item": item})
 	event(w, "response.completed", object{"type": "response.completed", "response": object{"id": "resp_" + id, "usage": object{
 		"input_tokens": 10, "input_tokens_details": nil, "output_tokens": 12, "output_tokens_details": nil, "total_tokens": 22}}})
 }
 
-func gemini(w io.Writer, id, name, input, text string, stream bool) {
-	part := object{"text": text}
-	if name != "" {
-		part = object{"functionCall": object{"name": name, "args": json.RawMessage(input)}}
+func gemini(w io.Writer, id, name, input string, text iter.Seq[string], stream bool) {
+	answer := func(part object, more object) object {
+		candidate := object{"index": 0, "content": object{"role": "model", "parts": list{part}}}
+		maps.Copy(candidate, more)
+		return object{"candidates": list{candidate}, "usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 12, "totalTokenCount": 22}}
 	}
-	answer := object{"candidates": list{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": list{part}}}},
-		"usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 12, "totalTokenCount": 22}}
+	end := object{"finishReason": "STOP"}
+	last := object{"text": ""}
+	switch {
+	case name != "":
+		last = object{"functionCall": object{"name": name, "args": json.RawMessage(input)}}
+	case stream:
+		for part := range text {
+			event(w, "", answer(object{"text": part}, nil))
+		}
+	default:
+		last["text"] = whole(text)
+	}
 	if stream {
-		event(w, "", answer)
+		event(w, "", answer(last, end))
 		return
 	}
-	_ = json.NewEncoder(w).Encode(answer) // writing fails if the client has ended
+	_ = json.NewEncoder(w).Encode(answer(last, end)) // writing fails if the client has ended
 }
