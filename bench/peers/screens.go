@@ -57,9 +57,9 @@ func streams(s *server, all []*program, rounds int) {
 			if failed[p] != nil {
 				continue
 			}
-			keys := 100
+			keys := 50
 			if round == 0 {
-				keys = 10
+				keys = 5
 			}
 			f, err := screenRound(s, p, keys)
 			switch {
@@ -68,11 +68,11 @@ func streams(s *server, all []*program, rounds int) {
 			case round > 0:
 				list[p] = append(list[p], f)
 			}
-			fmt.Fprintf(os.Stderr, "round %d %s %v %v\n", round, p.name, f.first, err)
+			fmt.Fprintf(os.Stderr, "round %d %s %v others %.0f %% %v\n", round, p.name, f.first, f.others*100, err)
 		}
 	}
 	fmt.Printf("\n**A conversation in a terminal of %d × %d**, medians of %d rounds; in brackets, times Holdfast's\n\n", columns, rows, rounds)
-	fmt.Println("| program | start → first characters | start → a typed character | key → shown at 200 tokens/s: median, p99, worst | bytes written per token, per byte | CPU at 100 tokens/s | memory after start |\n|---|---|---|---|---|---|---|")
+	fmt.Println("| program | start → first characters | start → a typed character | key → shown at 200 tokens/s: median, p99, worst | bytes written per token, per byte | CPU at 100 tokens/s | memory after start | other programs meanwhile |\n|---|---|---|---|---|---|---|---|")
 	var own []screenFigures
 	for _, p := range all {
 		if p.name == "holdfast" && failed[p] == nil {
@@ -81,7 +81,7 @@ func streams(s *server, all []*program, rounds int) {
 	}
 	for _, p := range all {
 		if failed[p] != nil {
-			fmt.Printf("| %s | | | | | | not measured: %s |\n", p.name, oneLine(failed[p]))
+			fmt.Printf("| %s | | | | | | | not measured: %s |\n", p.name, oneLine(failed[p]))
 			continue
 		}
 		l := list[p]
@@ -112,14 +112,15 @@ func streams(s *server, all []*program, rounds int) {
 				return quantile(all, q)
 			}
 		}
-		fmt.Printf("| %s | %s | %s | %s, %s, %.1f ms | %s, %s | %s | %s |\n", p.name,
+		fmt.Printf("| %s | %s | %s | %s, %s, %.1f ms | %s, %s | %s | %s | %.0f %% |\n", p.name,
 			cell("%.0f ms", of(func(f screenFigures) float64 { return ms(f.first) })),
 			cell("%.0f ms", of(func(f screenFigures) float64 { return ms(f.usable) })),
 			cell("%.1f ms", key(.5)), cell("%.1f ms", key(.99)), key(1)(l),
 			cell("%.1f", of(func(f screenFigures) float64 { return f.perToken })),
 			cell("%.2f", of(func(f screenFigures) float64 { return f.amount })),
 			cell("%.1f %%", of(func(f screenFigures) float64 { return f.cpu * 100 })),
-			cell("%.0f MiB", of(func(f screenFigures) float64 { return float64(f.memory) / 1024 })))
+			cell("%.0f MiB", of(func(f screenFigures) float64 { return float64(f.memory) / 1024 })),
+			of(func(f screenFigures) float64 { return f.others * 100 })(l))
 	}
 }
 

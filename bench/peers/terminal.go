@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ type screenFigures struct {
 	perToken, amount float64         // bytes written per token and per byte of the answer, at 100 tokens per second
 	cpu              float64         // share of a processor, at 100 tokens per second
 	memory           int             // after the start, in KiB
+	others           float64         // share of all processors that other programs used meanwhile
 }
 
 // talk is a program that runs in a terminal. Its processes are all descendants of this process: the
@@ -109,6 +111,41 @@ func cpuTime() (sum int) {
 	return sum
 }
 
+// busy returns the time that all processors have worked, in ticks.
+func busy() (sum int) {
+	b, _ := os.ReadFile("/proc/stat")
+	line, _, _ := strings.Cut(string(b), "\n")
+	for i, field := range strings.Fields(line) {
+		if n, err := strconv.Atoi(field); err == nil && i <= 8 && i != 4 && i != 5 { // idle and waiting for the disk
+			sum += n
+		}
+	}
+	return sum
+}
+
+// ownTime returns the processor time of this process, in ticks.
+func ownTime() (sum int) {
+	if f := stat(os.Getpid()); len(f) > 12 {
+		user, _ := strconv.Atoi(f[11])
+		system, _ := strconv.Atoi(f[12])
+		sum = user + system
+	}
+	return sum
+}
+
+// calm waits until the processors are nearly idle for a second, but not longer than the limit.
+func calm(limit time.Duration) {
+	const window = 500 * time.Millisecond
+	quiet := 0
+	for until := time.Now().Add(limit); quiet < 2 && time.Now().Before(until); {
+		before := busy()
+		time.Sleep(window)
+		if quiet++; busy()-before > 15*runtime.NumCPU() { // of 50 ticks of each processor
+			quiet = 0
+		}
+	}
+}
+
 // memory returns the memory of all processes, in KiB.
 func memory() (sum int) {
 	for _, pid := range family(os.Getpid()) {
@@ -149,12 +186,18 @@ func (t *talk) ask(f *flow) error {
 
 // screenRound measures a program once.
 func screenRound(s *server, p *program, keys int) (f screenFigures, err error) {
+	calm(30 * time.Second)
 	s.begin(0, "done", nil)
+	all, own, start := busy(), ownTime(), time.Now()
 	t, err := startTalk(s, p)
 	if err != nil {
 		return f, err
 	}
 	defer t.end()
+	defer func() {
+		ticks := time.Since(start).Seconds() * 100 * float64(runtime.NumCPU())
+		f.others = max(0, float64(busy()-all-(ownTime()-own)-cpuTime())/ticks)
+	}()
 	if f, err = t.ready(); err != nil {
 		return f, err
 	}
