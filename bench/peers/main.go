@@ -37,6 +37,7 @@ func run(ctx context.Context) error {
 	calls := flag.String("calls", "0,20,200,resume", "numbers of tool calls, separated by commas; and resume")
 	terminal := flag.Bool("terminal", false, "measure conversations in a terminal instead")
 	parts := flag.String("parts", "stream,turns,long", "with -terminal: what to measure")
+	patience := flag.Duration("patience", 30*time.Second, "with -terminal: how long to wait before each round until the machine is idle")
 	binary := flag.String("holdfast", "", "a holdfast program to measure instead of building one")
 	flag.Parse()
 	if runtime.GOARCH != "amd64" {
@@ -98,7 +99,7 @@ func run(ctx context.Context) error {
 		ready = append(ready, p)
 	}
 	if *terminal {
-		screens(s, ready, strings.Split(*parts, ","), *rounds)
+		screens(s, ready, strings.Split(*parts, ","), *rounds, *patience)
 		*calls, *words = "", 0
 	}
 	for what := range strings.FieldsFuncSeq(*calls, func(r rune) bool { return r == ',' }) {

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // The size of the terminal.
@@ -93,11 +94,11 @@ func (t *pty) read() {
 
 // questions matches what programs ask: device attributes, the position of the cursor, modes,
 // the size, colors and the keyboard protocol.
-var questions = regexp.MustCompile(`\x1b\[(0?c|>0?c|>0?q|6n|5n|18t|14t|\?u|\?(\d+)\$p)|\x1b\](1[01]|4;\d+);\?(?:\x07|\x1b\\)`)
+var questions = lazyregexp.Must(`\x1b\[(0?c|>0?c|>0?q|6n|5n|18t|14t|\?u|\?(\d+)\$p)|\x1b\](1[01]|4;\d+);\?(?:\x07|\x1b\\)`)
 
 func (t *pty) answer() {
 	for {
-		m := questions.FindSubmatchIndex(t.seen[t.unasked:])
+		m := questions().FindSubmatchIndex(t.seen[t.unasked:])
 		if m == nil {
 			return
 		}
@@ -188,10 +189,10 @@ func (t *pty) raw() bool {
 }
 
 // sequences are control sequences and blanks.
-var sequences = regexp.MustCompile(`\x1b[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\|$)|\x1b\[[0-9:;?<>=!$ ]*[@-~]?|\x1b[()][A-Z0-9]|\x1b.|[\x00-\x20\x7f]+`)
+var sequences = lazyregexp.Must(`\x1b[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\|$)|\x1b\[[0-9:;?<>=!$ ]*[@-~]?|\x1b[()][A-Z0-9]|\x1b.|[\x00-\x1a\x1c-\x20\x7f]+`)
 
 // visible returns the characters that can be seen.
-func visible(out []byte) []byte { return sequences.ReplaceAll(out, nil) }
+func visible(out []byte) []byte { return sequences().ReplaceAll(out, nil) }
 
 // letters are typed to find out when a character is shown. No program shows them by itself.
 var letters = []string{"ж", "ф", "щ", "ю", "э", "ъ"}

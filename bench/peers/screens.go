@@ -13,10 +13,10 @@ import (
 )
 
 // screens measures conversations in a terminal, and prints tables.
-func screens(s *server, all []*program, what []string, rounds int) {
+func screens(s *server, all []*program, what []string, rounds int, patience time.Duration) {
 	all = slices.DeleteFunc(slices.Clone(all), func(p *program) bool { return len(p.screen) == 0 })
 	if slices.Contains(what, "stream") {
-		streams(s, all, rounds)
+		streams(s, all, rounds, patience)
 	}
 	if slices.Contains(what, "turns") {
 		fmt.Printf("\n**Memory after 200 turns**, one run, all processes\n\n| program | memory |\n|---|---|\n")
@@ -49,7 +49,7 @@ func oneLine(err error) string {
 }
 
 // streams alternates the rounds of all programs and prints their medians.
-func streams(s *server, all []*program, rounds int) {
+func streams(s *server, all []*program, rounds int, patience time.Duration) {
 	list, failed := map[*program][]screenFigures{}, map[*program]error{}
 	for round := range rounds + 1 { // the first is to warm up
 		for i := range all {
@@ -61,6 +61,7 @@ func streams(s *server, all []*program, rounds int) {
 			if round == 0 {
 				keys = 5
 			}
+			calm(patience)
 			f, err := screenRound(s, p, keys)
 			switch {
 			case err != nil:
