@@ -94,7 +94,11 @@ func run(ctx context.Context) error {
 			fmt.Printf("| %s | %s | | | not measured: %s |\n", p.name, p.version, strings.Join(strings.Fields(err.Error()), " "))
 			continue
 		}
-		command := strings.NewReplacer(peers+"/node_modules/", "", homes+"/bin/", "", s.url, "URL").Replace(strings.Join(p.once, " "))
+		args := p.once
+		if *terminal && len(p.screen) > 0 {
+			args = p.screen
+		}
+		command := strings.NewReplacer(peers+"/node_modules/", "", homes+"/bin/", "", s.url, "URL").Replace(strings.Join(args, " "))
 		fmt.Printf("| %s | %s | %s | %s | `%s` |\n", p.name, p.version, p.sandbox, p.durable, strings.ReplaceAll(command, "|", "\\|"))
 		ready = append(ready, p)
 	}
