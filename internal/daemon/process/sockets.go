@@ -58,17 +58,18 @@ func (d *parts) serve(ctx context.Context) error {
 		return err
 	}
 	defer children.Close()
+	// A client that has an answer of the daemon can read this file, so it is written first.
+	if d.c.Private == "" {
+		if err := d.c.Lock.WriteInfo(s.info); err != nil {
+			return err
+		}
+	}
 	for _, l := range s.sockets {
 		s.wg.Go(func() {
 			if err := d.server.Serve(l); err != nil {
 				s.failed <- fmt.Errorf("%s: %w", l.Addr(), err)
 			}
 		})
-	}
-	if d.c.Private == "" {
-		if err := d.c.Lock.WriteInfo(s.info); err != nil {
-			return errors.Join(err, s.end(ctx))
-		}
 	}
 	if d.c.Ready != nil {
 		d.c.Ready(s.info.Socket)
