@@ -12,32 +12,33 @@ import (
 
 // The tables of docs/terminal.md show the commands and keys of /help.
 func TestReferenceTerminal(t *testing.T) {
-	var commands, keys [][]string
+	var commands [][]string
 	for _, c := range slashCommands() {
 		commands = append(commands, []string{docgen.Code(strings.TrimSpace("/" + c.name + " " + c.args)), docgen.Text(c.help)})
 	}
-	for line := range strings.Lines(keysHelp) {
-		entry, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "  ")
-		if !ok {
-			continue // a heading
-		}
-		key, does, ok := strings.Cut(entry, "  ")
-		if !ok && len(entry) > keyColumn { // a key that fills its column
-			key, does, ok = entry[:keyColumn], entry[keyColumn:], true
-		}
-		if !ok {
-			t.Errorf("a line of keysHelp has no two columns: %q", line)
-		}
-		keys = append(keys, []string{docgen.Code(strings.TrimSpace(key)), docgen.Text(strings.TrimSpace(does))})
-	}
+	heads := []string{"key or text", "what it does"}
 	docgen.Parts(t, "terminal.md", map[string]string{
-		"keys":     docgen.Table([]string{"key or text", "what it does"}, keys),
+		"keys":     docgen.Table(heads, helpRows(t, keysHelp, 27)),
+		"plain":    docgen.Table(heads, helpRows(t, plainHelp, 12)),
 		"commands": docgen.Table([]string{"command", "what it does"}, commands),
 	})
 }
 
-// keyColumn is the width of the first column of keysHelp.
-const keyColumn = 27
+// helpRows returns the rows of a text of /help, whose first column has a width.
+func helpRows(t *testing.T, help string, width int) (rows [][]string) {
+	for line := range strings.Lines(help) {
+		entry, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "  ")
+		if !ok {
+			continue // a heading
+		}
+		if len(entry) <= width || entry[width-1] != ' ' {
+			t.Errorf("no second column at %d: %q", width, line)
+			continue
+		}
+		rows = append(rows, []string{docgen.Code(strings.TrimSpace(entry[:width])), docgen.Text(entry[width:])})
+	}
+	return rows
+}
 
 // /help names the keys with Ctrl that the conversation takes for itself, and no others. The input box has more keys:
 // those of readline.
