@@ -307,7 +307,7 @@ func (u *ui) search(words string) {
 		return
 	}
 	u.later(func(ctx context.Context) func() {
-		list, err := u.s.Sessions(ctx, words)
+		list, err := u.s.Search(ctx, words)
 		return func() { u.chooseSession("found: "+words, list, err) }
 	})
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -92,6 +94,33 @@ func (s *Session) Sessions(ctx context.Context, text string) ([]pick.Item, error
 		items = append(items, pick.Item{
 			Text: term.OneLine(cmp.Or(m.Title, m.Summary, m.FirstPrompt, m.ID)), Value: m.ID,
 			Detail: state + age(m.UpdatedAt) + " · " + term.Count(m.MessageCount, "message") + " · " + shortPath(m.CWD),
+		})
+	}
+	return items, nil
+}
+
+// foundHits is how many places a search returns.
+const foundHits = 100
+
+// Search returns the places with all of the words in the transcripts of all sessions, newest first.
+func (s *Session) Search(ctx context.Context, words string) ([]pick.Item, error) {
+	sessions, closeStore, err := s.p.OpenStore(ctx, s.flags.Store)
+	if err != nil {
+		return nil, err
+	}
+	defer closeStore()
+	ref, err := stores.Parse(s.p.Environment(), s.flags.Store)
+	if err != nil {
+		return nil, err
+	}
+	found, err := stores.Search(ctx, s.p.Environment(), ref, sessions.Store(), session.Search{Words: words, Limit: foundHits}, false)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]pick.Item, 0, len(found.Hits))
+	for _, h := range found.Hits {
+		items = append(items, pick.Item{
+			Text: term.OneLine(h.Excerpt), Value: h.Session, Detail: age(h.Time) + " · " + term.OneLine(cmp.Or(h.Title, shortPath(h.CWD))),
 		})
 	}
 	return items, nil

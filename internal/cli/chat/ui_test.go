@@ -304,3 +304,16 @@ func TestAttach(t *testing.T) {
 		t.Errorf("the first terminal:\n%s", s)
 	}
 }
+
+// /search finds what was said in any session, not only titles.
+func TestSearchTranscripts(t *testing.T) {
+	x := talk(t, "name: play\nsteps: [{text: The answer has a zebra in it.}, {text: Nothing here.}]", nil)
+	x.says("hi")
+	x.until("1 model call")
+	x.says("/clear")
+	x.until("a new session begins")
+	x.says("/search zebra")
+	x.until("found: zebra")
+	x.press("enter")
+	x.until("session ")
+}
