@@ -161,8 +161,8 @@ func (u *ui) askServers() {
 }
 
 // join makes another session that of the conversation. The empty id begins a new one. What was printed
-// before stays.
-func (u *ui) join(find func(ctx context.Context) (id string, err error)) {
+// before stays; known says that it is what the session has.
+func (u *ui) join(known bool, find func(ctx context.Context) (id string, err error)) {
 	u.later(func(ctx context.Context) func() {
 		id, err := find(ctx)
 		if err == nil && id != "" {
@@ -180,6 +180,7 @@ func (u *ui) join(find func(ctx context.Context) (id string, err error)) {
 			if id == "" {
 				u.note("a new session begins with your next message")
 			}
+			u.quiet = known && id != ""
 		}
 	})
 }

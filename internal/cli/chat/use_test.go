@@ -76,3 +76,41 @@ func TestEndOwnCommand(t *testing.T) {
 		t.Errorf("ended %d times", ended)
 	}
 }
+
+// A fork does not print the conversation again, and an old answer is no news.
+func TestForkIsQuiet(t *testing.T) {
+	x := talk(t, writesFile, nil)
+	x.says("write it")
+	x.until("allow once")
+	time.Sleep(600 * time.Millisecond)
+	x.types("y")
+	x.until("── ")
+	x.says("/fork")
+	x.until("session ")
+	for !x.u.conv.State().CaughtUp {
+		x.step()
+	}
+	s := x.screen()
+	if strings.Count(s, "I write it.") != 1 || strings.Contains(s, "answered by") {
+		t.Errorf("the screen is\n%s", s)
+	}
+	if len(x.u.blocks) < 4 {
+		t.Error("ctrl-o shows nothing")
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for text, want := range map[string]string{
+		"  /a     what it does in words": "  /a     what it|         does in|         words",
+		"words that are longer":          "words that are|longer",
+		"  indented words, longer":       "  indented|  words, longer",
+		"short  line":                    "short  line",
+		"\n\nx\n":                        "||x",
+		"  /a     日本語日本語日本語":             "  /a     日本語|         日本語|         日本語",
+		"0123456789012345678":            "0123456789012345|678",
+	} {
+		if got := strings.Join(folded(text, 16), "|"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
