@@ -112,13 +112,16 @@ func (u *ui) begin(start *Start) {
 
 // openSession opens the session of the conversation.
 func (u *ui) openSession() {
+	before := u.err
 	u.opening, u.err = true, nil
 	u.later(func(ctx context.Context) func() {
 		s, err := Open(ctx, u.p, u.start)
 		return func() {
 			u.opening = false
 			if err != nil {
-				u.fail("", err)
+				if before == nil || before.Error() != err.Error() {
+					u.fail("", err)
+				}
 				u.err = err
 				u.giveBack()
 				return

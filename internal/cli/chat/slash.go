@@ -94,7 +94,11 @@ func (u *ui) slash(text string, remember func()) bool {
 	switch {
 	case u.s == nil && !strings.Contains(name, "/") && (i < 0 || !all[i].early()):
 		remember()
-		u.early = append(u.early, text)
+		if args := strings.TrimSpace(args); name == "model" && args != "" && !u.opening { // none was the reason
+			u.start.Run.Model = args
+		} else {
+			u.early = append(u.early, text)
+		}
 		if !u.opening {
 			u.openSession()
 		}

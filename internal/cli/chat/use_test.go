@@ -66,6 +66,7 @@ steps:
 // Ctrl-C ends the user's own command, which is shown while it runs.
 func TestEndOwnCommand(t *testing.T) {
 	x := talk(t, "steps: [{text: Hello.}]", nil)
+	x.until("no daemon")
 	ended := 0
 	x.u.own = &ownCommand{line: "make all", started: x.u.now(), cancel: func() { ended++ }, out: []byte("first\nlast line\n")}
 	if s := x.screen(); !strings.Contains(s, "make all") || !strings.Contains(s, "last line") {
@@ -113,4 +114,19 @@ func TestFolded(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+}
+
+// A wrong model is repaired with /model, and the message that could not be sent is still in the box.
+func TestModelAfterError(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", func(s *Start) { s.Run.Model = "nosuch/model" })
+	x.until("unknown provider")
+	x.says("my message")
+	if s := x.until("> my message"); strings.Count(s, "hint: the providers") != 1 {
+		t.Errorf("the error is repeated:\n%s", s)
+	}
+	x.press("ctrl-u")
+	x.says("/model " + x.u.p.Getenv("HOLDFAST_MODEL"))
+	x.until("no daemon")
+	x.says("my message")
+	x.until("Hello.")
 }
