@@ -155,7 +155,7 @@ func (u *ui) status() string {
 		return u.look.Warn(fit(term.Escape(term.OneLine("the daemon does not answer, trying again: "+lost.Error())), u.width))
 	}
 	if u.err != nil {
-		return u.look.Warn(fit(term.Escape(term.OneLine(u.err.Error())), u.width))
+		return u.look.Warn(fit(term.Escape(term.OneLine(u.err.Error())), u.width-2))
 	}
 	return u.look.Status(u.parts(), u.width)
 }

@@ -52,7 +52,7 @@ func (p *past) settle(follows bool) {
 func (u *ui) print(rows ...string) { u.printRows(false, rows) }
 
 func (u *ui) printRows(draft bool, rows []string) {
-	if len(rows) == 0 {
+	if len(rows) == 0 || u.quiet {
 		return
 	}
 	u.rows = append(u.rows, rows...)
@@ -66,7 +66,9 @@ func (u *ui) printBlock(b *conversation.Block) {
 		u.typed, u.last = slices.Delete(u.typed, i, i+1), b
 		return
 	}
-	u.rows = append(u.rows, u.pastBlock(b)(u.width)...)
+	if !u.quiet {
+		u.rows = append(u.rows, u.pastBlock(b)(u.width)...)
+	}
 	u.last = b
 }
 

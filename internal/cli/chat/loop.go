@@ -112,13 +112,16 @@ func (u *ui) begin(start *Start) {
 
 // openSession opens the session of the conversation.
 func (u *ui) openSession() {
+	before := u.err
 	u.opening, u.err = true, nil
 	u.later(func(ctx context.Context) func() {
 		s, err := Open(ctx, u.p, u.start)
 		return func() {
 			u.opening = false
 			if err != nil {
-				u.fail("", err)
+				if before == nil || before.Error() != err.Error() {
+					u.fail("", err)
+				}
 				u.err = err
 				u.giveBack()
 				return
@@ -161,8 +164,8 @@ func (u *ui) askServers() {
 }
 
 // join makes another session that of the conversation. The empty id begins a new one. What was printed
-// before stays.
-func (u *ui) join(find func(ctx context.Context) (id string, err error)) {
+// before stays; known says that it is what the session has.
+func (u *ui) join(known bool, find func(ctx context.Context) (id string, err error)) {
 	u.later(func(ctx context.Context) func() {
 		id, err := find(ctx)
 		if err == nil && id != "" {
@@ -180,6 +183,7 @@ func (u *ui) join(find func(ctx context.Context) (id string, err error)) {
 			if id == "" {
 				u.note("a new session begins with your next message")
 			}
+			u.quiet = known && id != ""
 		}
 	})
 }

@@ -292,7 +292,7 @@ func (u *ui) rewind(m Message, what string) {
 // resume lets the user choose another session.
 func (u *ui) resume(name string) {
 	if name != "" {
-		u.join(func(context.Context) (string, error) { return name, nil })
+		u.join(false, func(context.Context) (string, error) { return name, nil })
 		return
 	}
 	u.later(func(ctx context.Context) func() {
@@ -317,10 +317,10 @@ func (u *ui) chooseSession(title string, list []pick.Item, err error) {
 	case err != nil:
 		u.fail(title, err)
 	case len(list) == 0:
-		u.say("no session")
+		u.say("there is no such session")
 	default:
 		u.choose(title, list, func(it pick.Item) {
-			u.join(func(context.Context) (string, error) { return it.Value, nil })
+			u.join(false, func(context.Context) (string, error) { return it.Value, nil })
 		})
 	}
 }
@@ -368,10 +368,27 @@ func (u *ui) showTasks(string) {
 	u.openText("tasks", b.String())
 }
 
-// folded returns the lines of a safe text, of which none is wider than the width.
+// folded returns the lines of a safe text, of which none is wider than the width. A line that is too long breaks
+// between words, and what follows stands below the last column of a table.
 func folded(text string, width int) (lines []string) {
 	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		lines = append(lines, paint.FoldText(l, width)...)
+		if paint.Width(l) <= width {
+			lines = append(lines, paint.FoldText(l, width)...)
+			continue
+		}
+		column := strings.LastIndex(strings.TrimRight(l, " "), "  ") + 2
+		if column < 2 || column > width*2/3 {
+			column = len(l) - len(strings.TrimLeft(l, " "))
+		}
+		indent := strings.Repeat(" ", paint.Width(l[:column]))
+		for i, part := range paint.Wrap(l[column:], width-len(indent)) {
+			if i == 0 {
+				part = l[:column] + part
+			} else {
+				part = indent + part
+			}
+			lines = append(lines, paint.FoldText(part, width)...)
+		}
 	}
 	return lines
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func slashCommands() []slashCommand {
 		{"rewind", "", "go back to an earlier message, with or without the files", func(u *ui, _ string) { u.openRewind() }},
 		{"rename", "TITLE", "give the session a title", (*ui).rename},
 		{"search", "WORDS", "search in all sessions", (*ui).search},
-		{"export", "[FORMAT] [FILE]", "write the session to a file: markdown, html, claude or codex", (*ui).export},
+		{"export", "[FORMAT] [FILE]", "show the session, or write it to a file; FORMAT is markdown, html, text, jsonl, claude or codex", (*ui).export},
 		{"tasks", "", "show the agent's task list and the commands in the background", (*ui).showTasks},
 		{"agents", "", "show the sub-agents, and open one", (*ui).openAgents},
 		{"status", "", "show the model, the mode, the context that is left, the cost and the sandbox", (*ui).showStatus},
@@ -79,9 +80,9 @@ func (u *ui) runEarly() {
 	}
 }
 
-const initPrompt = `Look at this project and write a file AGENTS.md in its root for coding agents that will work here: how to build, test and
-lint it (also a single test), the structure that is not obvious from the names of the files, and the rules of its code. If the file exists,
-improve it. Keep it short: at most 100 lines. Do not invent anything.`
+const initPrompt = "Look at this project and write a file AGENTS.md in its root for coding agents that will work here: how to build, test and " +
+	"lint it (also a single test), the structure that is not obvious from the names of the files, and the rules of its code. If the file exists, " +
+	"improve it. Keep it short: at most 100 lines. Do not invent anything."
 
 const reviewPrompt = "Review %s. Look for mistakes first, then for missing tests and for what is hard to understand. For each point name the file and line, say what goes wrong and how to fix it. Change nothing."
 
@@ -93,7 +94,11 @@ func (u *ui) slash(text string, remember func()) bool {
 	switch {
 	case u.s == nil && !strings.Contains(name, "/") && (i < 0 || !all[i].early()):
 		remember()
-		u.early = append(u.early, text)
+		if args := strings.TrimSpace(args); name == "model" && args != "" && !u.opening { // none was the reason
+			u.start.Run.Model = args
+		} else {
+			u.early = append(u.early, text)
+		}
 		if !u.opening {
 			u.openSession()
 		}
@@ -224,7 +229,8 @@ func (u *ui) rename(title string) {
 }
 
 func (u *ui) compact(string) {
-	u.note("compacting")
+	id := u.s.ID()
+	u.say("compacting …")
 	u.later(func(ctx context.Context) func() {
 		out, err := u.cli(ctx, "sessions", "compact", u.s.ID())
 		return func() {
@@ -232,29 +238,31 @@ func (u *ui) compact(string) {
 				u.fail("compact", err)
 				return
 			}
-			u.note(strings.TrimSpace(out))
+			u.note(strings.Replace(strings.TrimSpace(out), "compacted session "+id+": ", "", 1))
 		}
 	})
 }
 
+// export shows the session, or writes it to a file whose name says the format if none is given.
 func (u *ui) export(args string) {
-	list := strings.Fields(args)
-	call := []string{"sessions", "export", u.s.ID()}
-	if len(list) > 0 {
-		call = append(call, "--format", list[0])
+	format, file, _ := strings.Cut(args, " ")
+	file = strings.TrimSpace(file)
+	if end := filepath.Ext(format); end != "" {
+		format, file = cmp.Or(map[string]string{".md": "markdown", ".html": "html", ".htm": "html", ".jsonl": "jsonl"}[end], "text"), args
 	}
-	if len(list) < 2 {
+	call := []string{"sessions", "export", u.s.ID(), "--format", cmp.Or(format, "markdown")}
+	if file == "" {
 		u.show("export", call)
 		return
 	}
 	u.later(func(ctx context.Context) func() {
-		_, err := u.cli(ctx, append(call, "--output", list[1])...)
+		_, err := u.cli(ctx, append(call, "--output", file)...)
 		return func() {
 			if err != nil {
 				u.fail("export", err)
 				return
 			}
-			u.note("written to " + list[1])
+			u.note("written to " + file)
 		}
 	})
 }
@@ -265,14 +273,14 @@ func (u *ui) stop(string) {
 
 // clear begins a new session.
 func (u *ui) clear(string) {
-	u.join(func(context.Context) (string, error) { return "", nil })
+	u.join(false, func(context.Context) (string, error) { return "", nil })
 }
 
 func (u *ui) fork(string) { u.forkAt("") }
 
 // forkAt continues in a fork that ends after an item, or has everything.
 func (u *ui) forkAt(item string) {
-	u.join(func(ctx context.Context) (string, error) {
+	u.join(true, func(ctx context.Context) (string, error) {
 		made, err := u.s.Fork(ctx, api.Fork{At: item})
 		if err != nil {
 			return "", err

@@ -83,6 +83,7 @@ type ui struct {
 	full    bool     // the conversation has the whole screen
 	mouse   bool     // the program has the mouse
 	rows    []string // finished rows that were not printed yet
+	quiet   bool     // what is read was printed before
 	done    chan func()
 	leaving bool
 	width   int
@@ -144,9 +145,12 @@ func (u *ui) apply(e *client.Event) {
 		u.seenMode, u.mode = m, ""
 	}
 	if e.CaughtUp {
+		u.quiet = false
 		u.askOpen()
 	}
-	u.inbox.Set(u.conv.State().Questions)
+	if st := u.conv.State(); st.CaughtUp { // an older question can be answered in a later record
+		u.inbox.Set(st.Questions)
+	}
 	u.focus()
 }
 
@@ -256,6 +260,7 @@ func (u *ui) say(text string) { u.tip, u.tipEnds = text, time.Time{} }
 
 // fail prints an error with its hint.
 func (u *ui) fail(what string, err error) {
+	u.quiet = false
 	text := errorText(err)
 	if what != "" {
 		text = what + ": " + text

@@ -66,6 +66,7 @@ steps:
 // Ctrl-C ends the user's own command, which is shown while it runs.
 func TestEndOwnCommand(t *testing.T) {
 	x := talk(t, "steps: [{text: Hello.}]", nil)
+	x.until("no daemon")
 	ended := 0
 	x.u.own = &ownCommand{line: "make all", started: x.u.now(), cancel: func() { ended++ }, out: []byte("first\nlast line\n")}
 	if s := x.screen(); !strings.Contains(s, "make all") || !strings.Contains(s, "last line") {
@@ -75,4 +76,57 @@ func TestEndOwnCommand(t *testing.T) {
 	if ended != 1 || x.u.leaving {
 		t.Errorf("ended %d times", ended)
 	}
+}
+
+// A fork does not print the conversation again, and an old answer is no news.
+func TestForkIsQuiet(t *testing.T) {
+	x := talk(t, writesFile, nil)
+	x.says("write it")
+	x.until("allow once")
+	time.Sleep(600 * time.Millisecond)
+	x.types("y")
+	x.until("── ")
+	x.says("/fork")
+	x.until("session ")
+	for !x.u.conv.State().CaughtUp {
+		x.step()
+	}
+	s := x.screen()
+	if strings.Count(s, "I write it.") != 1 || strings.Contains(s, "answered by") {
+		t.Errorf("the screen is\n%s", s)
+	}
+	if len(x.u.blocks) < 4 {
+		t.Error("ctrl-o shows nothing")
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for text, want := range map[string]string{
+		"  /a     what it does in words": "  /a     what it|         does in|         words",
+		"words that are longer":          "words that are|longer",
+		"  indented words, longer":       "  indented|  words, longer",
+		"short  line":                    "short  line",
+		"\n\nx\n":                        "||x",
+		"  /a     日本語日本語日本語":             "  /a     日本語|         日本語|         日本語",
+		"0123456789012345678":            "0123456789012345|678",
+	} {
+		if got := strings.Join(folded(text, 16), "|"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A wrong model is repaired with /model, and the message that could not be sent is still in the box.
+func TestModelAfterError(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", func(s *Start) { s.Run.Model = "nosuch/model" })
+	x.until("unknown provider")
+	x.says("my message")
+	if s := x.until("> my message"); strings.Count(s, "hint: the providers") != 1 {
+		t.Errorf("the error is repeated:\n%s", s)
+	}
+	x.press("ctrl-u")
+	x.says("/model " + x.u.p.Getenv("HOLDFAST_MODEL"))
+	x.until("no daemon")
+	x.says("my message")
+	x.until("Hello.")
 }

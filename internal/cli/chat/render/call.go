@@ -40,6 +40,9 @@ func (r *Renderer) showsOutput(c *conversation.Call) bool {
 // call draws a tool call that has ended.
 func (r *Renderer) call(c *conversation.Call, width int, full bool) []string {
 	output := strings.Trim(withoutNotes(paint.Text(c.Output), c.Notes), "\n")
+	if at := strings.LastIndex(output, "\n[sub-agent "); at >= 0 && c.Tool == "Agent" && !full { // for the model
+		output = strings.TrimRight(output[:at], "\n")
+	}
 	lines := []string{r.head(c, output, width, full)}
 	if full {
 		lines = append(lines, r.input(c, width)...)
