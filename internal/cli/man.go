@@ -25,9 +25,12 @@ func manPage(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(".Dd November 20, 2026\n.Dt HOLDFAST 1\n.Os\n.Sh NAME\n.Nm holdfast\n" +
 		".Nd run agents that remember, ask first and cannot step outside\n.Sh SYNOPSIS\n")
-	leaves := leafCommands(root)
+	leaves := append([]*cobra.Command{root}, leafCommands(root)...) // without a command, it opens a conversation
 	for _, c := range leaves {
-		fmt.Fprintf(&b, ".Nm\n.Cm %s\n", roff(commandPath(c)))
+		b.WriteString(".Nm\n")
+		if c != root {
+			fmt.Fprintf(&b, ".Cm %s\n", roff(commandPath(c)))
+		}
 		if c.HasAvailableFlags() {
 			b.WriteString(".Op Ar flags\n")
 		}
@@ -42,7 +45,11 @@ func manPage(root *cobra.Command) string {
 	b.WriteString(".Sh DESCRIPTION\nAn agent works in a folder with tools. All its messages and actions are recorded in the session's log\n" +
 		"before it takes effect, so a session can be resumed after a crash.\n.Sh COMMANDS\n")
 	for _, c := range leaves {
-		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(c)), roff(c.Short))
+		about := c.Short
+		if c == root {
+			about = "Open a conversation in the terminal."
+		}
+		fmt.Fprintf(&b, ".Ss %s\n%s\n", roff(c.CommandPath()), roff(about))
 		b.WriteString(".Bl -tag -width Ds\n")
 		for _, a := range command.Arguments(c) {
 			fmt.Fprintf(&b, ".It Ar %s\n%s\n", roff(argumentName(a[0])), roff(a[1]))

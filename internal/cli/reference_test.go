@@ -23,11 +23,19 @@ func allCommands() *cobra.Command {
 
 func TestReferenceCommands(t *testing.T) {
 	var list, pages strings.Builder
-	for _, c := range command.Subcommands(allCommands()) {
+	root := allCommands()
+	list.WriteString("- [holdfast](#holdfast) without a command: Open a conversation in the terminal.\n")
+	pages.WriteString(rootSection(t, root))
+	for _, c := range command.Subcommands(root) {
 		fmt.Fprintf(&list, "- [%s](#%s): %s\n", c.Name(), c.Name(), markdown(c.Short))
 		pages.WriteString(commandSection(t, c, 2))
 	}
 	docgen.Parts(t, "reference/commands.md", map[string]string{"list": list.String(), "commands": pages.String()})
+}
+
+// rootSection returns the section of the program without a command, which opens a conversation.
+func rootSection(t *testing.T, root *cobra.Command) string {
+	return "\n## holdfast\n\n```\n" + root.Name() + " " + command.Arguments(root)[0][0] + " [flags]\n```\n\n" + markdown(root.Long) + "\n" + argumentsAndFlags(t, root)
 }
 
 // commandSection returns the section of a command and its subcommands.
@@ -42,6 +50,16 @@ func commandSection(t *testing.T, c *cobra.Command, level int) string {
 	if c.Long != "" {
 		b.WriteString("\n" + markdown(c.Long) + "\n")
 	}
+	b.WriteString(argumentsAndFlags(t, c))
+	for _, s := range subcommands {
+		b.WriteString(commandSection(t, s, level+1))
+	}
+	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+}
+
+// argumentsAndFlags returns the tables of a command.
+func argumentsAndFlags(t *testing.T, c *cobra.Command) string {
+	var b strings.Builder
 	var rows [][]string
 	for _, a := range command.Arguments(c) {
 		rows = append(rows, []string{docgen.Code(a[0]), docgen.Text(a[1])})
@@ -69,10 +87,7 @@ func commandSection(t *testing.T, c *cobra.Command, level int) string {
 		}
 		b.WriteString("\nUse at most one of `--" + strings.Join(group, "`, `--") + "`.\n")
 	}
-	for _, s := range subcommands {
-		b.WriteString(commandSection(t, s, level+1))
-	}
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	return b.String()
 }
 
 // markdown returns a help text as Markdown: indented lines become code blocks.
