@@ -28,16 +28,16 @@ type plain struct {
 	columns func() int
 	echo    bool // the terminal shows what the user types
 
-	more   string       // the first lines of a message that continues
-	draft  string       // a message that came back
-	dialog *term.Dialog // asks before the first message, or nil
-	said   int          // lines of the dialog that were printed
-	asked  inbox.Whole  // the question as it was printed last
-	list   *picking     // that was printed last
-	items  []pick.Item  // what the numbers of the list mean
-	turn   string       // whose turn it is
-	lost   bool         // the connection is lost
-	queued []string     // ids of the queued messages that were printed
+	more   string          // the first lines of a message that continues
+	draft  string          // a message that came back
+	dialog *term.Dialog    // asks before the first message, or nil
+	said   int             // lines of the dialog that were printed
+	asked  inbox.Whole     // the question as it was printed last
+	list   *picking        // that was printed last
+	items  []pick.Item     // what the numbers of the list mean
+	turn   string          // whose turn it is
+	lost   bool            // the connection is lost
+	queued []string        // ids of the queued messages that were printed
 	agents map[string]bool // sub-agents that were printed, and whether they had ended
 	calls  map[string]time.Time
 
