@@ -2,12 +2,10 @@ package chat
 
 import (
 	"context"
-	"io"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
-	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
@@ -53,15 +51,6 @@ func (s *Session) Rewind(ctx context.Context, r api.Rewind) (plan *api.RewindRes
 	return plan, err
 }
 
-// Export exports the session, as `holdfast sessions export` does. The caller closes the result.
-func (s *Session) Export(ctx context.Context, format string) (out io.ReadCloser, err error) {
-	err = s.call(ctx, func(c *client.Client) error {
-		out, err = c.Export(ctx, s.ID(), format)
-		return err
-	})
-	return out, err
-}
-
 // Undecided returns the MCP servers of the run that the user has neither approved nor rejected. They
 // are not started before the user has approved them.
 func (s *Session) Undecided() ([]settings.MCPServer, error) {
@@ -69,26 +58,6 @@ func (s *Session) Undecided() ([]settings.MCPServer, error) {
 	return slices.DeleteFunc(list, func(srv settings.MCPServer) bool {
 		return srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged
 	}), err
-}
-
-// Decide stores the approval or rejection of a server.
-func (s *Session) Decide(srv *settings.MCPServer, approved bool) error {
-	return question.DecideServer(s.p, s.rules, srv, approved)
-}
-
-// AskServers asks at the terminal about the servers of the run, as `holdfast run` does before its
-// first turn. It reads the keyboard, so call it before the conversation does.
-func (s *Session) AskServers(ctx context.Context) error {
-	a := question.NewAsker(s.p)
-	if a == nil || s.in != nil {
-		return nil
-	}
-	defer a.Close()
-	list, err := s.servers()
-	if err != nil {
-		return err
-	}
-	return question.ApproveServers(ctx, s.p, a, s.rules, list)
 }
 
 // servers returns the servers of the settings and of the sub-agents. In a workspace there are none.

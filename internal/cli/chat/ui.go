@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
@@ -52,6 +53,7 @@ type ui struct {
 
 	opening   bool
 	pending   int                   // pieces of work outside of the loop that have not returned
+	working   sync.WaitGroup        // the goroutines of later, which end with ctx
 	interview func(*question.Asker) // asks the user before the first message is sent, or nil
 	outside   func()                // needs the terminal for itself, or nil
 	unfollow  func()                // ends the stream of events
@@ -93,13 +95,13 @@ type ui struct {
 // later runs work that waits outside of the loop. What it returns runs in the loop.
 func (u *ui) later(work func(ctx context.Context) func()) {
 	u.pending++
-	go func() {
+	u.working.Go(func() {
 		then := work(u.ctx)
 		select {
 		case u.done <- func() { u.pending--; then() }:
 		case <-u.ctx.Done():
 		}
-	}()
+	})
 }
 
 // try runs work outside of the loop and shows its error.
@@ -297,6 +299,7 @@ func (u *ui) twice(key string) bool {
 func (u *ui) paste(text string) {
 	switch {
 	case u.page != nil:
+		u.page.Paste(text)
 	case u.picker != nil:
 		u.picker.Paste(text)
 	case u.inbox.Focused() && u.inbox.Paste(text) != edit.Ignored:

@@ -52,7 +52,7 @@ func talkIn(t *testing.T, home, dir, script string, change func(*Start)) *user {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { u.close(); cancel() })
+	t.Cleanup(func() { u.close(); cancel(); u.working.Wait() })
 	x := &user{t: t, u: u}
 	u.begin(start)
 	return x

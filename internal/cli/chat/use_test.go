@@ -100,6 +100,20 @@ func TestForkIsQuiet(t *testing.T) {
 	}
 }
 
+// A page takes pasted text as what it searches for.
+func TestPasteInPage(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", nil)
+	x.says("a question")
+	x.until("Hello.")
+	x.press("ctrl-o")
+	x.types("/")
+	x.u.paste("needle")
+	if s := x.screen(); !strings.Contains(s, "needle") {
+		t.Errorf("the screen is\n%s", s)
+	}
+	x.press("esc", "esc")
+}
+
 func TestFolded(t *testing.T) {
 	for text, want := range map[string]string{
 		"  /a     what it does in words": "  /a     what it|         does in|         words",

@@ -168,9 +168,6 @@ func (p *Picker) Matches() []Item {
 	return list
 }
 
-// Len returns how many items match.
-func (p *Picker) Len() int { return len(p.shown) }
-
 // maxScore and maxLength limit what the order of matches distinguishes.
 const (
 	maxScore  = 1 << 10

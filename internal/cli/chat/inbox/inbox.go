@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
@@ -61,14 +60,6 @@ type Answer struct {
 	ID     string // of the approval request
 	Digest string // of what was shown
 	approval.Answer
-}
-
-// ForDaemon returns the answer for daemon/client.Client.Decide. It saves no rule, because the dialog
-// has saved it.
-func (a *Answer) ForDaemon() api.Decision {
-	return api.Decision{
-		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: a.Digest,
-	}
 }
 
 // entry is an open question.

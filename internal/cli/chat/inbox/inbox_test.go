@@ -274,7 +274,7 @@ func TestSavedRule(t *testing.T) {
 		if len(a) != 1 {
 			t.Fatalf("%d answers", len(a))
 		}
-		if d := a[0].ForDaemon(); d.SaveTo != "" || d.Digest != q.Digest || d.Scope != "Bash(git push:*)" {
+		if d := a[0]; d.Digest != q.Digest || d.Scope != "Bash(git push:*)" {
 			t.Errorf("%+v", d)
 		}
 	})
