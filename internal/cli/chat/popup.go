@@ -63,7 +63,7 @@ func (u *ui) popupKey(k edit.Key) bool {
 	case k.Name == "up", k.Name == "down", k.Ctrl && (k.Code == 'n' || k.Code == 'p'):
 		return u.popup.Press(k) != pick.Ignored
 	case ok && (k.Name == "tab" && !k.Shift || k.Name == "enter" && !k.Alt && !k.Ctrl && !k.Shift):
-		whole := it.Value == u.popup.word
+		whole := it.Value == u.popup.word || files.Quote(it.Value) == u.popup.word
 		start, word := u.popup.start, u.popup.word
 		u.popup = nil
 		if whole && k.Name == "enter" {

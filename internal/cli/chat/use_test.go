@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +144,19 @@ func TestModelAfterError(t *testing.T) {
 	x.says("/model " + x.u.p.Getenv("HOLDFAST_MODEL"))
 	x.until("no daemon")
 	x.says("my message")
+	x.until("Hello.")
+}
+
+// Enter sends a message that ends with the whole name of a file.
+func TestWholeFile(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", nil)
+	if err := os.WriteFile(filepath.Join(x.u.cwd, "main.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.types("look at @main.go")
+	for x.u.popup == nil {
+		x.step()
+	}
+	x.press("enter")
 	x.until("Hello.")
 }
