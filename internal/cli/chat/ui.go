@@ -270,13 +270,13 @@ func (u *ui) fail(what string, err error) {
 	u.printBlock(&conversation.Block{Kind: conversation.Note, Text: text, Warning: true})
 }
 
-// focus gives the keys to the inbox while a question waits and the box is empty. Ctrl-G takes them away
+// focus gives the keys to the inbox while a question waits and the user writes nothing. Ctrl-G takes them away
 // until another question comes, or gives them to the inbox although the box has text.
 func (u *ui) focus() {
 	if n := u.inbox.Len(); n != u.asked {
 		u.asked, u.away, u.wanted = n, false, u.wanted && n > 0
 	}
-	u.inbox.Focus(u.inbox.Len() > 0 && (u.box.Empty() || u.wanted) && !u.away)
+	u.inbox.Focus(u.inbox.Len() > 0 && (u.box.Empty() || u.wanted) && !u.box.Searching() && !u.away)
 }
 
 // currentMode returns the mode of the working run, or of the next one.
@@ -331,7 +331,7 @@ func (u *ui) key(k edit.Key) {
 	case k.Name == "esc" && !(u.box.Empty() && u.conv.State().Working) && u.box.Press(k) != edit.Ignored: // it ends a search, or the insert mode of vi
 		return
 	}
-	if u.command(k) {
+	if !u.box.Searching() && u.command(k) {
 		return
 	}
 	switch u.box.Press(k) {
@@ -341,6 +341,8 @@ func (u *ui) key(k edit.Key) {
 		if u.popup = nil; u.box.Mode() != "normal" {
 			u.complete()
 		}
+	case edit.Ignored:
+		u.command(k) // a key that has ended a search
 	}
 }
 

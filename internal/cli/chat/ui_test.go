@@ -317,3 +317,41 @@ func TestSearchTranscripts(t *testing.T) {
 	x.press("enter")
 	x.until("session ")
 }
+
+// During a search in the history, the keys of the conversation are for the search, and a question does
+// not take them.
+func TestSearchKeys(t *testing.T) {
+	x := talk(t, writesFile, nil)
+	for _, text := range []string{"write it", "another message"} {
+		if err := x.u.history.Add(t.Context(), edit.Entry{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.types("draft")
+	for _, key := range []string{"ctrl-g", "ctrl-c"} {
+		x.press("ctrl-r")
+		x.types("write")
+		x.until("> write it")
+		x.press(key)
+		x.until("> draft")
+	}
+	x.press("ctrl-u", "ctrl-r")
+	x.types("wri")
+	x.press("esc")
+	x.until("> write it")
+	x.press("ctrl-r")
+	x.types("ano")
+	x.press("ctrl-l") // is not for the search
+	if s := x.until("> another message"); strings.Contains(s, "search history") {
+		t.Errorf("the search goes on:\n%s", s)
+	}
+	x.press("ctrl-u")
+	x.says("write it")
+	x.press("ctrl-r")
+	x.until("1 question waits")
+	time.Sleep(600 * time.Millisecond) // the guard is in real time
+	x.types("y")
+	x.until("search history, no match: y")
+	x.press("ctrl-g")
+	x.until("allow once")
+}

@@ -105,6 +105,9 @@ func (e *Editor) Paste(text string) {
 	e.endStep()
 }
 
+// Searching reports whether the user searches in the history. Then all keys are for the editor first.
+func (e *Editor) Searching() bool { return e.search != nil }
+
 // Word returns the text between the last space or block before the cursor and the cursor, and the
 // start of it for [Editor.Replace]. It is what a completion completes, such as @file or /command.
 func (e *Editor) Word() (word string, start int) {

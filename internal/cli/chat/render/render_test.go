@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
@@ -127,6 +128,20 @@ func TestASCIILocale(t *testing.T) {
 	for locale, want := range map[string]bool{"": false, "C.UTF-8": false, "de_DE.utf8": false, "C": true, "de_DE.ISO-8859-1": true} {
 		if got := ASCIILocale(func(name string) string { return map[string]string{"LANG": locale}[name] }); got != want {
 			t.Errorf("%q: %v", locale, got)
+		}
+	}
+}
+
+// Who did something is not said if it was the user of this terminal.
+func TestMe(t *testing.T) {
+	r := &Renderer{Me: "ann (cli)"}
+	q := &approval.Request{Tool: "Bash"}
+	for by, shown := range map[string]bool{"ann": false, "bob": true} {
+		lines := r.Block(&conversation.Block{Kind: conversation.Answered, Request: q, Reply: &approval.Answer{Decision: approval.Allow, Actor: by, Via: "cli"}}, 80)
+		lines = append(lines, r.Block(&conversation.Block{Kind: conversation.User, Text: "hello", By: by + " (cli)"}, 80)...)
+		lines = append(lines, r.Live(&conversation.State{Queue: []conversation.Queued{{Text: "later", By: by + " (cli)"}}}, 80, 9, start)...)
+		if got := strings.Count(strings.Join(lines, "\n"), by); shown && got < 2 || !shown && got > 0 {
+			t.Errorf("%s is there %d times:\n%s", by, got, strings.Join(lines, "\n"))
 		}
 	}
 }
