@@ -65,7 +65,7 @@ type attachCmd struct {
 }
 
 func (c *attachCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "A session: an id, its first or last characters, or a title. Default: the newest session of this project that works or waits for you.")
+	b.Optional(&c.Session, "session", "A session: an id, its first or last characters, or a title. Default: the newest session of this project that works or waits for you, otherwise the newest one that was interrupted.")
 	b.Flag(&c.NoDaemon, "no-daemon", "", "", "Serve the session in this process. Same as HOLDFAST_NO_DAEMON=1.")
 	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Use the project of this folder. Default: the current folder.")
 	b.Include(&c.ScreenFlags)

@@ -153,7 +153,8 @@ func (s *Session) chosen(ctx context.Context) (*session.Meta, error) {
 	return s.flags.ResumedSession(ctx, sessions, s.cwd, s.in)
 }
 
-// newestBusy returns the newest session of the project that works or waits for the user.
+// newestBusy returns the newest session of the project that works or waits for the user, or, if there
+// is none, the newest one that was interrupted, such as by a crash.
 func (s *Session) newestBusy(ctx context.Context) (string, error) {
 	in, _, err := project.ID(s.cwd)
 	if err != nil {
@@ -164,13 +165,20 @@ func (s *Session) newestBusy(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	interrupted := ""
 	for i := range page.Items {
 		m := &page.Items[i]
-		if m.Status == api.StatusRunning || m.Status == api.StatusWaiting || m.OpenApprovals > 0 {
+		switch {
+		case m.Status == api.StatusRunning || m.Status == api.StatusWaiting || m.OpenApprovals > 0:
 			return m.ID, nil
+		case m.Status == api.StatusInterrupted && interrupted == "":
+			interrupted = m.ID
 		}
 	}
-	return "", &outcome.Failure{Message: "no session of this project works or waits for you", Advice: "holdfast ps, or open the newest session: holdfast -c", Result: outcome.NotFound}
+	if interrupted != "" {
+		return interrupted, nil
+	}
+	return "", &outcome.Failure{Message: "no session of this project works, waits for you or was interrupted", Advice: "holdfast ps, or open the newest session: holdfast -c", Result: outcome.NotFound}
 }
 
 // Join makes another session the session of the conversation. Its next run has the spec of its last

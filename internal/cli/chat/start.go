@@ -16,7 +16,7 @@ import (
 // Start is what a conversation begins with.
 type Start struct {
 	Run    *flags.RunFlags // also for attach: its Store, CWD, NoDaemon and Resume
-	Attach bool            // the session must exist; without Run.Resume it is the newest that works or waits
+	Attach bool            // the session must exist; without Run.Resume it is the newest that works, waits or was interrupted
 	Prompt string          // the first message, or ""
 	Screen ScreenFlags
 }

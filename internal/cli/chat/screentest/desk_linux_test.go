@@ -114,14 +114,14 @@ func (d *desk) gate() (open func()) {
 	}
 	return func() {
 		d.Helper()
-		f, err := os.OpenFile(name, os.O_RDWR, 0) // does not wait for a reader
-		if err != nil {
-			d.Fatal(err)
-		}
-		d.Cleanup(func() { _ = f.Close() })
-		if _, err := f.WriteString("opened\n"); err != nil {
-			d.Fatal(err)
-		}
+		d.until("a reader of the gate", func() bool {
+			f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			if err == nil {
+				_, err = f.WriteString("opened\n")
+				_ = f.Close()
+			}
+			return err == nil
+		})
 	}
 }
 
@@ -195,17 +195,17 @@ func (d *desk) open(name string, width, height int) *terminal {
 	return w
 }
 
-// command runs a line in the shell, below an empty scrollback.
+// command runs a line in the shell.
 func (w *terminal) command(line string) {
 	w.Helper()
-	w.tmux("send-keys", "-t", w.name, "-l", "clear; "+line)
-	w.tmux("send-keys", "-t", w.name, "Enter")
+	w.types(line)
+	w.press("Enter")
 }
 
 // holdfast starts a conversation and waits until it can be used.
 func (w *terminal) holdfast(args string) {
 	w.Helper()
-	w.command(strings.TrimSpace("holdfast " + args))
+	w.command(strings.TrimSpace("clear; holdfast " + args))
 	w.shows("ask for something")
 }
 
@@ -262,10 +262,21 @@ func (w *terminal) hides(text string) {
 	w.waits(fmt.Sprintf("no %q", text), func(screen string) bool { return !strings.Contains(screen, text) })
 }
 
+// prints waits until the scrollback or the screen has a text.
+func (w *terminal) prints(text string) {
+	w.Helper()
+	w.polls(fmt.Sprintf("%q", text), w.all, func(all string) bool { return strings.Contains(all, text) })
+}
+
 func (w *terminal) waits(what string, is func(screen string) bool) {
 	w.Helper()
+	w.polls(what, w.screen, is)
+}
+
+func (w *terminal) polls(what string, capture func() string, is func(screen string) bool) {
+	w.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(15 * time.Millisecond) {
-		screen := w.screen()
+		screen := capture()
 		if is(screen) {
 			return
 		}

@@ -78,8 +78,10 @@ func testKilled(t *testing.T, what, who string) {
 			t.Fatal(err)
 		}
 		w.shows("Killed")
-		w.press("C-u")
-		w.command("stty sane; holdfast attach")
+		w.types("stty sane") // the terminal is still raw
+		w.press("C-j")
+		w.types("clear; holdfast attach")
+		w.press("C-m")
 		w.shows("first " + what)
 	}
 	working := who == "terminal"
@@ -99,7 +101,12 @@ func testKilled(t *testing.T, what, who string) {
 		w.shows("interrupted", "for later  queued")
 		w.says("go on")
 	}
-	w.shows("▌ for later", "That is all.")
+	w.shows("▌ for later")
+	if what == "work" && !working {
+		w.shows("I was interrupted.")
+	} else {
+		w.shows("That is all.")
+	}
 	w.hides("queued")
 	d.inOrder(d.transcript(), []string{"first " + what, "for later"})
 	if s := w.all(); who == "daemon" && strings.Count(s, "first "+what) != 1 {

@@ -47,8 +47,13 @@ func TestEdit(t *testing.T) {
 		w.write("calc.go", calc)
 		w.holdfast("")
 		w.says("fix Add")
-		w.shows("allow once")
+		w.shows("calc.go\n  change") // the question
 		w.golden(name("question"))
+		if strings.Contains(w.screen(), "read to the end to answer") { // the screen is low
+			w.answer(" ")
+			w.shows("allow once")
+			w.golden(name("read"))
+		}
 		w.answer("y")
 		w.shows("Add is right now.", "3 model calls")
 		w.golden(name("diff"))
@@ -92,7 +97,7 @@ const threeAgents = `
 name: play
 context: 200000
 steps:
-  - when: {user: "three"}
+  - when: {user: "all parts"}
     text: I ask three agents.
     tool_uses:
       - {tool: Agent, input: {description: count the files, prompt: part one}}
@@ -116,7 +121,7 @@ steps:
 func TestInbox(t *testing.T) {
 	atSizes(t, threeAgents, func(w *terminal, name func(string) string) {
 		w.holdfast("")
-		w.says("do three things")
+		w.says("do all parts")
 		w.shows("1 of 3")
 		w.golden(name("inbox"))
 		w.press("C-g")
@@ -171,13 +176,20 @@ func TestTwoTerminals(t *testing.T) {
 			t.Errorf("the answered question is still there:\n%s", s)
 		}
 	}
-	two.says("and a message for it") // the box of another terminal takes the keys
-	two.shows("and a message for it  queued")
-	one.shows("and a message for it  queued")
+	for _, w := range []*terminal{one, two} {
+		w.press("C-g") // the keys are for the box
+		w.shows("1 question waits · ctrl-g")
+	}
+	two.says("and a message for it")
+	for _, w := range []*terminal{one, two} {
+		w.shows("and a message for it  queued")
+	}
+	one.press("C-g")
+	one.shows("allow once")
 	one.answer("n")
 	for _, w := range []*terminal{one, two} {
-		w.shows("That was", "4 model calls")
-		w.hides("allow once")
+		w.shows("That was", "3 model calls")
+		w.hides("question waits")
 		if s := w.all(); strings.Count(s, "▌ and a message for it") != 1 || strings.Count(s, "I make two files.") != 1 || strings.Count(s, "That was") != 1 {
 			t.Errorf("the session in %s:\n%s", w.name, s)
 		}

@@ -29,7 +29,8 @@ func (d *desk) transcript() string {
 	if err != nil {
 		d.Fatalf("%v: %s", err, out)
 	}
-	return string(out)
+	_, messages, _ := strings.Cut(string(out), "\n## 1.") // without the title
+	return messages
 }
 
 // inOrder checks that each of the lines is in a text once, in their order.
@@ -64,7 +65,7 @@ func TestTyping(t *testing.T) {
 	w.press(keys[:40]...) // some of them before the program reads
 	w.shows("it has begun")
 	w.press(keys[40:]...)
-	w.shows("100 queued")
+	w.shows("line 99 of many.  queued")
 	w.press("C-d")
 	w.shows("holdfast attach")
 	w.types("for cat")
@@ -77,5 +78,4 @@ func TestTyping(t *testing.T) {
 	w.command("holdfast -c")
 	w.shows("It is done.", "line 99 of many.")
 	d.inOrder(d.transcript(), lines)
-	d.inOrder(w.all(), lines)
 }
