@@ -35,6 +35,10 @@ const (
 	// could continue the program; the terminal must then be raw again.
 	stopDelay = 200 * time.Millisecond
 
+	// continueDelay is how much longer it waits then. stopDelay also ends while the program is stopped,
+	// and the signal that continues the program can come later than the end of a timer.
+	continueDelay = 50 * time.Millisecond
+
 	// The modes are bracketed paste, focus events, and unambiguous keys (kitty's protocol, which other
 	// terminals ignore). Leaving also ends what a frame has begun: synchronized output, no wrapping and a
 	// hidden cursor.
@@ -213,6 +217,7 @@ func (r *Reader) loop(chunks <-chan []byte) {
 	if !r.sendSize() {
 		return
 	}
+	waited := false // stopDelay has ended
 	for {
 		var events []uv.Event
 		select {
@@ -225,13 +230,28 @@ func (r *Reader) loop(chunks <-chan []byte) {
 		case <-silence.C:
 			events = d.Flush()
 		case s := <-signals:
-			if isContinue(s) && !r.resume() || !r.sendSize() {
+			if isContinue(s) {
+				waited = false
+				if !r.resume() {
+					return
+				}
+			}
+			if !r.sendSize() {
 				return
 			}
 			continue
 		case <-r.retry.C:
-			if !r.isRaw() && !r.resume() {
-				return
+			switch {
+			case r.isRaw():
+				waited = false
+			case !waited:
+				waited = true
+				r.retry.Reset(continueDelay)
+			default:
+				waited = false
+				if !r.resume() {
+					return
+				}
 			}
 			continue
 		case <-r.quit:

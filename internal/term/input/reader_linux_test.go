@@ -158,6 +158,34 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
+// A signal that continues the program after the time for a stop has ended resumes it only once: another
+// [Resumed] would make the program draw its block a second time.
+func TestSuspendOnce(t *testing.T) {
+	r, _, _, _ := open(t)
+	r.stop = func() error { return nil } // the program stops a moment later
+	if err := r.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	continued := time.AfterFunc(stopDelay+continueDelay/2, func() { _ = unix.Kill(os.Getpid(), unix.SIGCONT) })
+	defer continued.Stop()
+	resumed := 0
+	end := time.After(stopDelay + 6*continueDelay)
+	for {
+		select {
+		case e := <-r.Events():
+			if e == (Resumed{}) {
+				resumed++
+			}
+			continue
+		case <-end:
+		}
+		break
+	}
+	if resumed != 1 {
+		t.Errorf("resumed %d times", resumed)
+	}
+}
+
 func TestGuard(t *testing.T) {
 	r, user, program, _ := open(t)
 	func() {
