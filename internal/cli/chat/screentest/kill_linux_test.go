@@ -12,8 +12,8 @@ const crashes = `
 name: play
 steps:
   - when: {user: "stream"}
-    chunk: 8
-    delay: {chunk: 30ms}
+    chunk: 4
+    delay: {chunk: 70ms}
     text: "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five. The stream ends."
   - when: {user: "work"}
     text: I work.
@@ -78,10 +78,10 @@ func testKilled(t *testing.T, what, who string) {
 			t.Fatal(err)
 		}
 		w.shows("Killed")
-		w.types("stty sane") // the terminal is still raw
+		w.types("stty sane; clear; echo sane") // the terminal is still raw
 		w.press("C-j")
-		w.types("clear; holdfast attach")
-		w.press("C-m")
+		w.waits("a clear screen", func(screen string) bool { return screen == "sane\n$" })
+		w.command("holdfast attach")
 		w.shows("first " + what)
 	}
 	working := who == "terminal"
