@@ -1,9 +1,11 @@
 package screentest
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,9 +48,39 @@ func (w *terminal) golden(name string) {
 // goldenColors is golden with the colors.
 func (w *terminal) goldenColors(name string) {
 	w.Helper()
-	w.goldenOf(name, func() string {
-		return strings.ReplaceAll(w.tmux("capture-pane", "-p", "-e", "-t", w.name), "\x1b", "␛")
-	})
+	w.goldenOf(name, func() string { return styled(w.tmux("capture-pane", "-p", "-e", "-t", w.name)) })
+}
+
+// styled writes the style before each text that has another style than the one before it, as in
+// ⟨2 36⟩. The style of spaces does not matter.
+func styled(screen string) string {
+	var b strings.Builder
+	style, written := map[string]bool{}, ""
+	for screen != "" {
+		if end := strings.IndexByte(screen, 'm'); end > 0 && strings.HasPrefix(screen, "\x1b[") {
+			for code := range strings.SplitSeq(screen[2:end], ";") {
+				if style[code] = true; code == "0" || code == "" {
+					clear(style)
+				}
+				if len(code) == 2 && (code[0] == '3' || code[0] == '4') { // a color replaces another one
+					maps.DeleteFunc(style, func(old string, _ bool) bool {
+						return len(old) == 2 && old[0] == code[0] && (old != code || code[1] == '9')
+					})
+				}
+			}
+			screen = screen[end+1:]
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(screen)
+		now := strings.Join(slices.Sorted(maps.Keys(style)), " ")
+		if r != ' ' && r != '\n' && now != written {
+			written = now
+			b.WriteString("⟨" + now + "⟩")
+		}
+		b.WriteString(screen[:n])
+		screen = screen[n:]
+	}
+	return b.String()
 }
 
 func (w *terminal) goldenOf(name string, capture func() string) {

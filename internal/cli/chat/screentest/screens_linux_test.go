@@ -10,7 +10,10 @@ var sizes = [][2]int{{80, 24}, {120, 40}, {60, 20}}
 
 // atSizes runs a test at each size. The function that it gets completes the names of golden files.
 func atSizes(t *testing.T, play string, test func(w *terminal, name func(string) string)) {
-	for _, s := range sizes {
+	for i, s := range sizes {
+		if testing.Short() && i > 0 {
+			break
+		}
 		size := fmt.Sprintf("%dx%d", s[0], s[1])
 		t.Run(size, func(t *testing.T) {
 			d := newDesk(t, play)
