@@ -149,10 +149,12 @@ func (d *desk) stopDaemon(sig syscall.Signal) {
 // client connects to the daemon.
 func (d *desk) client() *client.Client {
 	d.Helper()
-	c, err := client.Dial(d.Context(), &client.Options{Home: d.home, Name: "test"})
-	if err != nil {
-		d.Fatal(err)
-	}
+	var c *client.Client
+	d.until("the daemon", func() bool {
+		made, err := client.Dial(d.Context(), &client.Options{Home: d.home, Name: "test"})
+		c = made
+		return err == nil
+	})
 	d.Cleanup(c.Close)
 	return c
 }

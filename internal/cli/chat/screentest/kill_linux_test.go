@@ -108,6 +108,7 @@ func testKilled(t *testing.T, what, who string) {
 		w.shows("That is all.")
 	}
 	w.hides("queued")
+	w.hides("no daemon")
 	d.inOrder(d.transcript(), []string{"first " + what, "for later"})
 	if s := w.all(); who == "daemon" && strings.Count(s, "first "+what) != 1 {
 		t.Errorf("shown twice:\n%s", s)
