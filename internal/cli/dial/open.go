@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"syscall"
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // Options say which server [Open] connects to.
@@ -79,7 +82,20 @@ func Open(ctx context.Context, p *command.Program, o Options) (*Conn, error) {
 	return &Conn{Client: d, Daemon: true}, nil
 }
 
-// find connects to a daemon that is running.
-func find(ctx context.Context, p *command.Program, home string) (*client.Client, error) {
-	return client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
+// findTries is how often find tries again after a daemon has broken the connection.
+const findTries = 20
+
+// find connects to a daemon that is running. A daemon that was just killed breaks the connections that
+// its socket still accepts.
+func find(ctx context.Context, p *command.Program, home string) (c *client.Client, err error) {
+	for range findTries {
+		c, err = client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
+		if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.EOF) {
+			return c, err
+		}
+		if waited := wait.Cause(ctx, startPause); waited != nil {
+			return nil, waited
+		}
+	}
+	return nil, err
 }

@@ -3,6 +3,7 @@
 package dial
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,42 @@ func TestOpenStartsOne(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A daemon that was just killed still accepts a connection and breaks it. Then another one is started.
+func TestOpenAfterKill(t *testing.T) {
+	for _, bytes := range []int{1, 64 << 10} { // that it reads: the client sees a reset, or the end
+		p, home := program(t, testprogram.Path(t))
+		if err := os.MkdirAll(listen.Dir(home), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("unix", filepath.Join(listen.Dir(home), listen.SocketName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, bytes))
+			_ = l.Close()
+			_ = c.Close()
+		}()
+		c, err := Open(t.Context(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.Daemon {
+			t.Errorf("no daemon: %+v", c.Notice)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, running, _ := listen.State(home); running {
+			stopDaemon(t, home)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // patience is how long a test waits for a screen.
-const patience = 15 * time.Second
+const patience = 30 * time.Second
 
 // desk is a user's home and project.
 type desk struct {

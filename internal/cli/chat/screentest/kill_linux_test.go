@@ -108,7 +108,9 @@ func testKilled(t *testing.T, what, who string) {
 		w.shows("That is all.")
 	}
 	w.hides("queued")
-	w.hides("no daemon")
+	if s := w.all(); strings.Contains(s, "does not use the daemon") {
+		t.Errorf("no new daemon was started:\n%s", s)
+	}
 	d.inOrder(d.transcript(), []string{"first " + what, "for later"})
 	if s := w.all(); who == "daemon" && strings.Count(s, "first "+what) != 1 {
 		t.Errorf("shown twice:\n%s", s)
