@@ -10,7 +10,7 @@ import (
 // claudeSame are keys of Claude Code's settings that have the same meaning in Holdfast.
 var claudeSame = []string{
 	"permissions", "hooks", "disableAllHooks", "allowedHttpHookUrls", "httpHookAllowedEnvVars",
-	"mcpServers", "disabledMcpjsonServers", "deniedMcpServers", "claudeMdExcludes", "autoCompactEnabled", "env", "outputStyle",
+	"mcpServers", "disabledMcpjsonServers", "deniedMcpServers", "claudeMdExcludes", "autoCompactEnabled", "env", "outputStyle", "statusLine",
 }
 
 // samePermissions are the keys of Claude Code's permissions block that have the same meaning in
@@ -52,7 +52,7 @@ var claudeConvenience = []string{"enableAllProjectMcpServers", "enabledMcpjsonSe
 
 // claudeDisplay are keys that only affect Claude Code's display and convenience.
 var claudeDisplay = []string{
-	"$schema", "includeCoAuthoredBy", "attribution", "statusLine", "spinnerTipsEnabled", "spinnerTipsOverride", "spinnerVerbs", "autoUpdatesChannel",
+	"$schema", "includeCoAuthoredBy", "attribution", "spinnerTipsEnabled", "spinnerTipsOverride", "spinnerVerbs", "autoUpdatesChannel",
 	"language", "theme", "verbose", "preferredNotifChannel", "alwaysThinkingEnabled", "showThinkingSummaries", "fileSuggestion", "respectGitignore",
 	"companyAnnouncements", "terminalProgressBarEnabled", "prefersReducedMotion", "editorMode", "feedbackSurveyState", "feedbackSurveyRate", "plansDirectory",
 	"teammateMode", "autoUpdates", "autoConnectIde", "autoInstallIdeExtension", "fastMode", "promptSuggestionEnabled", "voiceEnabled", "tui", "viewMode",

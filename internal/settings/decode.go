@@ -51,6 +51,8 @@ type parsedSource struct {
 	models     Models
 	env        map[string]Value[string]
 	style      Value[string]
+	terminal   Terminal
+	status     StatusLine
 	mcp        parsedMCP
 	problems   []Problem
 	notes      []Problem // settings without effect
@@ -118,6 +120,8 @@ func (s *parsedSource) root(root jsontree.Node) {
 		"retry": s.retryBlock, "providers": s.providersBlock, "prices": s.pricesBlock,
 
 		"env": s.environment, "outputStyle": s.styleName,
+
+		"terminal": s.terminalBlock, "statusLine": s.statusLineBlock,
 
 		"foreignSettings": s.foreignSwitch,
 

@@ -224,7 +224,7 @@ func TestForeignRules(t *testing.T) {
 // One line says that there is something without effect, unless it is about looks alone.
 func TestForeignNotice(t *testing.T) {
 	p := newTestHome(t)
-	p.write("project/.claude/settings.json", `{"statusLine": {}, "permissions": {"deny": ["Bash(x)"]}}`)
+	p.write("project/.claude/settings.json", `{"spinnerVerbs": {}, "permissions": {"deny": ["Bash(x)"]}}`)
 	if what, _ := p.load().UnsupportedNotice(); what != "" {
 		t.Errorf("%q", what)
 	}

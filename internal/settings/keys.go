@@ -12,7 +12,6 @@ import (
 // one silently could allow what it restricts.
 var claudeKeys = map[string]string{
 	"apiKeyHelper":    `write {"providers": {"anthropic": {"apiKey": "command:PROGRAM ARGUMENTS"}}}`,
-	"statusLine":      "status lines are not supported",
 	"disableAutoMode": "write deny rules for what auto mode must not do",
 	"autoMode":        "holdfast policy show lists what auto mode denies",
 	"allowedTools":    "write permissions.allow",

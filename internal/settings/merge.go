@@ -57,6 +57,7 @@ func (m *merger) add(s *parsedSource) {
 	m.addModels(s)
 	m.addEnvironment(s)
 	m.addStyle(s)
+	m.addTerminal(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}

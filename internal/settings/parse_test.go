@@ -38,7 +38,7 @@ func TestKeyHint(t *testing.T) {
 		{"permissions", "Allow", "write it as allow"},
 		{"permissions", "defaultmode", "write it as defaultMode"},
 		{"permissions", "autoMode", "remove it: "},
-		{"", "statusLine", "remove it: status lines are not supported"},
+		{"", "disableAutoMode", "remove it: write deny rules for what auto mode must not do"},
 		{"permissions", "alow", "did you mean allow?"},
 		{"", "forbidden", "move it into permissions"},
 		{"permissions", "x", "the settings are allow, defaultMode"},

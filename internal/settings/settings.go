@@ -48,10 +48,12 @@ type Settings struct {
 	Models        Models
 	Env           map[string]Value[string] // variables of commands, by name; see [Settings.Environ]
 	OutputStyle   Value[string]            // "" if not set
-	MCPServers    []MCPServer              // sorted by name, including those that are not started
-	Warnings      []Problem                // settings that have no effect and allow nothing
-	Ignored       []Ignored                // ignored settings of an untrusted folder
-	Foreign       []UnsupportedSetting     // settings of other programs that have no effect in Holdfast
+	Terminal      Terminal
+	StatusLine    StatusLine
+	MCPServers    []MCPServer          // sorted by name, including those that are not started
+	Warnings      []Problem            // settings that have no effect and allow nothing
+	Ignored       []Ignored            // ignored settings of an untrusted folder
+	Foreign       []UnsupportedSetting // settings of other programs that have no effect in Holdfast
 
 	StrictHooks      Value[bool]    // failing hooks block
 	NoHooks          Value[bool]    // disableAllHooks: if true, only managed hooks run

@@ -1,0 +1,101 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// StatusLine is the command whose output replaces the status line of a conversation.
+type StatusLine struct {
+	Command Value[string] // "" if not set
+	Padding int           // spaces on the left
+}
+
+// InFolder reports whether a file of the project's folder names the command.
+func (s *StatusLine) InFolder() bool { return isFolderLayer(s.Command.Origin.Layer) }
+
+// Terminal says how a conversation uses the terminal. "" and nil mean not set.
+type Terminal struct {
+	Theme         Value[string] // auto, light, dark or plain
+	Editor        Value[string] // emacs or vim
+	Diff          Value[string] // auto, unified or side
+	Fullscreen    Value[*bool]
+	Bell          Value[*bool]
+	Notifications Value[*bool]
+}
+
+// Themes, Editors and Diffs are the values of the keys of terminal, the default first.
+var (
+	Themes  = []string{"auto", "light", "dark", "plain"}
+	Editors = []string{"emacs", "vim"}
+	Diffs   = []string{"auto", "unified", "side"}
+)
+
+// terminalBlock decodes terminal.
+func (s *parsedSource) terminalBlock(path string, n jsontree.Node) {
+	if !s.requireUserLayer(path, n) {
+		return
+	}
+	word := func(into *Value[string], words []string) func(string, jsontree.Node) {
+		return func(path string, n jsontree.Node) {
+			switch text, ok := s.text(path, n); {
+			case !ok:
+			case !slices.Contains(words, text):
+				s.fault(n.At, "write one of "+strings.Join(words, ", "), "%s: unknown value %q", path, text)
+			default:
+				*into = Value[string]{text, s.origin(n, text)}
+			}
+		}
+	}
+	t := &s.terminal
+	s.object(path, n, map[string]func(string, jsontree.Node){
+		"theme":         word(&t.Theme, Themes),
+		"editor":        word(&t.Editor, Editors),
+		"diff":          word(&t.Diff, Diffs),
+		"fullscreen":    s.flag(&t.Fullscreen),
+		"bell":          s.flag(&t.Bell),
+		"notifications": s.flag(&t.Notifications),
+	})
+}
+
+// statusLineBlock decodes statusLine, in the form of Claude Code.
+func (s *parsedSource) statusLineBlock(path string, n jsontree.Node) {
+	var kind, line Value[string]
+	var padding Value[int]
+	s.object(path, n, map[string]func(string, jsontree.Node){
+		"type":    s.fitting(&kind, `write "command"`, func(text string) bool { return text == "command" }),
+		"command": s.fitting(&line, "write a shell command", func(text string) bool { return !strings.ContainsRune(text, 0) }),
+		"padding": s.number(&padding, 0, "spaces, such as 1"),
+	})
+	switch {
+	case n.Kind != jsontree.Object:
+	case n.Member("type") == nil || n.Member("command") == nil:
+		s.fault(n.At, `write {"type": "command", "command": "COMMAND"}`, "%s needs type and command", path)
+	case kind.Value != "" && line.Value != "":
+		s.status = StatusLine{Command: line, Padding: min(padding.Value, maxPadding)}
+	}
+}
+
+const maxPadding = 20
+
+// addTerminal takes each key from the strongest layer that sets it. The status line of an untrusted
+// folder is ignored, because its command would run.
+func (m *merger) addTerminal(s *parsedSource) {
+	t, o := &m.out.Terminal, &s.terminal
+	prefer(&t.Theme, o.Theme)
+	prefer(&t.Editor, o.Editor)
+	prefer(&t.Diff, o.Diff)
+	for into, v := range map[*Value[*bool]]Value[*bool]{&t.Fullscreen: o.Fullscreen, &t.Bell: o.Bell, &t.Notifications: o.Notifications} {
+		preferFlag(into, v)
+	}
+	switch {
+	case s.status.Command.Origin == (policy.Origin{}):
+	case s.untrusted:
+		m.ignore("statusLine", s.status.Command.Origin)
+	case m.out.StatusLine.Command.Value == "":
+		m.out.StatusLine = s.status
+	}
+}
