@@ -61,6 +61,7 @@ var layers = map[string]int{
 	"internal/sandbox/caches":              0,
 	"internal/sandbox/quarantine":          0, // files that commands created under protected names
 	"internal/sandbox/realpath":            0,
+	"internal/inputlog":                    0, // the file with what the user sent
 	"internal/sandbox/seccomp":             0,
 	"internal/shellparse":                  0, // with the library that parses shell
 	"internal/shortid":                     0,

@@ -18,6 +18,10 @@ func HomeEntries() map[string]HomeEntry {
 		"sessions.db-holders": {Content: "locks of programs that have sessions open; empty"},
 		"index":               {Content: "search indexes", Erasure: "the session is removed at once"},
 		"output":              {Content: "long outputs of commands", Erasure: "the files are removed"},
+		"history.jsonl": {
+			Content: "what you sent in conversations, with secrets masked", Erasure: "lines of the session with a match are removed; with --seq and delete, all of its lines",
+		},
+		"history.jsonl.lock": {Content: "its lock, empty"},
 		"exports": {
 			Content:  "names of exported files, without session text",
 			Retained: "exports, also those of the audit trail, belong to you: remove the files yourself",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/inputlog"
 	"github.com/holdfast-dev/holdfast/internal/outputs"
 	"github.com/holdfast-dev/holdfast/internal/session/search"
 	"github.com/holdfast-dev/holdfast/session"
@@ -32,6 +33,7 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies,
 	list := []session.ExternalCopies{
 		&outputs.Eraser{Dir: filepath.Join(home, "output"), Store: ref.Name, Sealer: sealer(ref, store)},
 		&exportCopies{filepath.Join(home, "exports"), ref.Name},
+		&inputCopies{filepath.Join(home, inputlog.Name)},
 	}
 	for _, path := range []string{path + ".db", path + "-opened.db"} {
 		list = append(list, &indexCopies{path, store})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/inputlog"
 	"github.com/holdfast-dev/holdfast/internal/jsonlines"
 )
 
@@ -153,7 +154,7 @@ func (h *History) Add(ctx context.Context, n Entry) error {
 	if err != nil || len(line) > maxEntryBytes {
 		return err
 	}
-	return h.change(ctx, func(old []byte) error {
+	return inputlog.Change(ctx, h.path, func(old []byte) error {
 		if bytes.Count(old, []byte("\n")) >= maxEntries || len(old)+len(line) > maxBytes {
 			return diskfile.Write(h.path, append(append(newest(old), line...), '\n'))
 		}
@@ -184,36 +185,7 @@ func (h *History) Forget(ctx context.Context, session string) error {
 	if h.path == "" {
 		return nil
 	}
-	return h.change(ctx, func(old []byte) error {
-		var kept []byte
-		for line := range bytes.Lines(old) {
-			var n Entry
-			if json.Unmarshal(line, &n) != nil || n.Session != session {
-				kept = append(kept, line...)
-			}
-		}
-		if len(kept) == len(old) {
-			return nil
-		}
-		return diskfile.Write(h.path, kept)
-	})
-}
-
-// change calls do with the content of the file, under the lock.
-func (h *History) change(ctx context.Context, do func(old []byte) error) error {
-	unlock, err := diskfile.WaitLock(ctx, h.path+".lock")
-	if err != nil {
-		return fmt.Errorf("lock the input history: %w", err)
-	}
-	defer unlock()
-	old, err := os.ReadFile(h.path)
-	if err == nil || errors.Is(err, os.ErrNotExist) {
-		err = do(old)
-	}
-	if err != nil {
-		return fmt.Errorf("write the input history: %w", err)
-	}
-	return nil
+	return inputlog.Remove(ctx, h.path, func(n *inputlog.Entry) bool { return n.Session == session })
 }
 
 // newest returns the newest lines within the kept sizes, each with its line break.
