@@ -57,6 +57,20 @@ func ID(dir string) (id, branch string, err error) {
 	return pathID(dir), "", nil
 }
 
+// Branch returns the git branch of a folder, or the start of the commit's id if no branch is checked
+// out; "" without a repository. It reads files only.
+func Branch(dir string) string {
+	dir, err := canonical(dir)
+	if err != nil {
+		return ""
+	}
+	g, ok := findGit(dir)
+	if !ok {
+		return ""
+	}
+	return g.branch()
+}
+
 func canonical(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {

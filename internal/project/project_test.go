@@ -80,6 +80,11 @@ func TestProjectInGit(t *testing.T) {
 	if m, b := idOf(t, filepath.Join(root, "repo/m")); m == id || b != "main" {
 		t.Errorf("submodule %q on %q", m, b)
 	}
+	for dir, want := range map[string]string{"repo/sub": "feature/x", "tree": "0123456", "repo/m": "main", "none": "", "": ""} {
+		if got := project.Branch(filepath.Join(root, dir)); got != want {
+			t.Errorf("branch of %q: %q, want %q", dir, got, want)
+		}
+	}
 	st := must(os.Stat(filepath.Join(root, "repo/.git/holdfast-project")))(t)
 	if st.Mode().Perm() != 0o644 {
 		t.Errorf("mode %v", st.Mode())

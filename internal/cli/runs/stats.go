@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -58,9 +56,13 @@ func (c *statsCmd) Run(ctx context.Context, p *command.Program) error {
 	defer closeStore()
 	now := p.Clock().Local()
 	y, m, d := now.Date()
-	t := &tally{since: time.Date(y, m, d-c.Days+1, 0, 0, 0, 0, now.Location()), rows: map[[2]string]*statsRow{}, seen: map[[3]string]bool{}, counted: map[string]bool{}}
-	if err := t.readAll(ctx, sessions, of); err != nil {
+	t := &tally{since: time.Date(y, m, d-c.Days+1, 0, 0, 0, 0, now.Location()), rows: map[[2]string]*statsRow{}, seen: map[[3]string]bool{}, all: map[string]bool{}}
+	read := runlog.Tally{Since: t.since, Add: t.add}
+	if err := read.Read(ctx, sessions, of); err != nil {
 		return err
+	}
+	for a := range read.Answers() {
+		t.add(a.ID, a.Owner, a.Charge)
 	}
 	doc := t.doc()
 	if c.JSON {
@@ -79,66 +81,10 @@ func (c *statsCmd) Run(ctx context.Context, p *command.Program) error {
 
 // tally adds up usage by day and model.
 type tally struct {
-	since    time.Time
-	rows     map[[2]string]*statsRow // by day and model
-	seen     map[[3]string]bool      // sessions that were counted, by day, model and id
-	all      map[string]bool         // sessions with usage
-	counted  map[string]bool         // sub-agents whose answers the logs of their runs count
-	answered []answered              // answers in the logs of sub-agents
-}
-
-// answered are the charges for the answers in the log of a session that works for a run.
-type answered struct {
-	id, owner string
-	charge    runlog.Charge
-}
-
-// readAll reads the sessions of a project that have changed since the first day; "" is any project.
-func (t *tally) readAll(ctx context.Context, s *session.Sessions, of string) error {
-	page, err := s.List(ctx, session.Query{Worktrees: true, Project: of, WithTrash: true})
-	if err != nil {
-		return err
-	}
-	t.all = map[string]bool{}
-	for _, m := range page.Sessions {
-		if m.UpdatedAt.Before(t.since) {
-			continue
-		}
-		if err := t.read(ctx, s, m); err != nil && !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrCorrupt) {
-			return err
-		}
-	}
-	for _, a := range t.answered {
-		if t.counted[a.id] { // the tool calls and denials are in this log only
-			a.charge.Usage, a.charge.CostUSD, a.charge.ModelCalls = transcript.Usage{}, 0, 0
-		}
-		t.add(a.id, a.owner, a.charge)
-	}
-	return nil
-}
-
-// read adds the records of a session itself; those that a fork shares belong to its parent.
-func (t *tally) read(ctx context.Context, s *session.Sessions, m session.Meta) error {
-	var meter runlog.Meter
-	for r, err := range s.Records(ctx, m.ID, session.Range{After: m.ParentSeq}) {
-		if err != nil {
-			return err
-		}
-		c, ok := meter.Read(r)
-		if !ok || r.Time.Before(t.since) {
-			continue
-		}
-		if c.Agent != "" {
-			t.counted[c.Agent] = true
-		}
-		c.Model = cmp.Or(c.Model, m.Model)
-		if m.Owner != "" && c.Answer {
-			t.answered = append(t.answered, answered{m.ID, m.Owner, c})
-			continue
-		}
-		t.add(m.ID, m.Owner, c)
-	}
-	return nil
+	since time.Time
+	rows  map[[2]string]*statsRow // by day and model
+	seen  map[[3]string]bool      // sessions that were counted, by day, model and id
+	all   map[string]bool         // sessions with usage
 }
 
 func (t *tally) add(id, owner string, c runlog.Charge) {
