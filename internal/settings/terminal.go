@@ -99,3 +99,17 @@ func (m *merger) addTerminal(s *parsedSource) {
 		m.out.StatusLine = s.status
 	}
 }
+
+// LoadTerminal reads the block terminal of the managed and the user's settings. Only Home and
+// Managed of o are needed. The error is *[Error] if a file is invalid.
+func LoadTerminal(o *Options) (*Terminal, error) {
+	all, err := ownAndManaged(o)
+	if err != nil {
+		return nil, err
+	}
+	m := merger{out: &Settings{}}
+	for _, s := range all {
+		m.addTerminal(s)
+	}
+	return &m.out.Terminal, nil
+}

@@ -138,3 +138,18 @@ func PathEntry(e *env.Env, p Target, path string) string {
 func pathText(tree string, w *Result) string {
 	return "commands may write " + tree + " " + w.Location()
 }
+
+// SetText sets a text in the user's settings, at a path of keys.
+func SetText(e *env.Env, path []string, text string) (Result, error) {
+	w := Result{Layer: layernames.User, Counts: true}
+	home, err := e.Home()
+	if err != nil {
+		return w, err
+	}
+	w.File = settings.LayerFile(layernames.User, "", home)
+	err = quarantine.Open(home).MarkOwn(w.File, func() error {
+		w.Line, w.Changed, err = settings.SetText(w.Layer, w.File, path, text)
+		return err
+	})
+	return w, err
+}

@@ -2,15 +2,39 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
 
-// Part is a part of the context window.
+// Part is a part of the context window. Its size is an estimate.
 type Part struct {
 	Name   string
 	Tokens int
+}
+
+// scaled returns parts that add up to a number of tokens, and their sum. Without that number, the
+// parts stay as they are.
+func scaled(parts []Part, tokens int) (list []Part, sum int) {
+	list = slices.Clone(parts)
+	for i := range list {
+		list[i].Tokens = max(list[i].Tokens, 0)
+		sum += list[i].Tokens
+	}
+	if tokens <= 0 || sum == 0 {
+		return list, sum
+	}
+	largest, left := 0, tokens
+	for i := range list {
+		list[i].Tokens = int(float64(list[i].Tokens) * float64(tokens) / float64(sum))
+		left -= list[i].Tokens
+		if list[i].Tokens > list[largest].Tokens {
+			largest = i
+		}
+	}
+	list[largest].Tokens += left // from rounding
+	return list, tokens
 }
 
 // partRoles and partSigns tell the parts apart; without colors the signs do.
@@ -20,25 +44,33 @@ const (
 	partSigns = "abcdefghijklmnopqrstuvwxyz"
 	gridCells = 100 // a cell is 1 percent of the window
 	gridRow   = 20
+
+	besideWidth = 80 // from this width on, the parts are next to the cells
 )
 
-// Context returns a picture of what fills the context window: a cell for each percent, and the parts with their sizes.
-func (r *Renderer) Context(parts []Part, window, width int) []string {
+// Context returns a picture of what fills the context window: a cell for each percent, and the parts with their
+// estimated sizes. counted is how many tokens the provider has counted, or 0; the parts are scaled to it.
+func (r *Renderer) Context(parts []Part, counted, window, width int) []string {
 	width = max(width, minWidth)
-	used := 0
-	for _, p := range parts {
-		used += max(p.Tokens, 0)
-	}
+	parts, used := scaled(parts, counted)
 	if window <= 0 {
 		window = max(used, 1)
 	}
-	head := fmt.Sprintf("%s of %s used, %d%% left", count(int64(used)), tokens(int64(window)), max(0, 100-percent(used, window)))
+	about := "~"
+	if counted > 0 {
+		about = ""
+	}
+	head := fmt.Sprintf("%s%s of %s used, %d%% left", about, count(int64(used)), tokens(int64(window)), max(0, 100-percent(used, window)))
 	lines := []string{r.paint(paint.Bold, "Context") + "  " + head, ""}
-	legend := r.legend(parts, used, window)
+	room := width - 19
+	if width >= besideWidth && !r.Plain {
+		room -= 2*gridRow + 2
+	}
+	legend := r.legend(parts, used, window, min(room, 40))
 	switch grid := r.grid(parts, used, window); {
 	case r.Plain:
 		lines = append(lines, legend...)
-	case width >= 80: // next to each other
+	case width >= besideWidth: // next to each other
 		for i := range max(len(grid), len(legend)) {
 			left, right := "", ""
 			if i < len(grid) {
@@ -87,22 +119,24 @@ func (r *Renderer) grid(parts []Part, used, window int) (lines []string) {
 	return lines
 }
 
-func (r *Renderer) legend(parts []Part, used, window int) (lines []string) {
+// legend lists the parts; their names have at most room columns.
+func (r *Renderer) legend(parts []Part, used, window, room int) (lines []string) {
+	room = max(room, 8)
 	wide := len("free")
 	for _, p := range parts {
-		wide = max(wide, paint.Width(paint.Clip(paint.Line(p.Name), 24)))
+		wide = max(wide, paint.Width(paint.Clip(paint.Line(p.Name), room)))
 	}
-	row := func(sign, name string, n int) {
+	row := func(sign, name, about string, n int) {
 		if r.Plain {
 			sign = ""
 		}
 		share := float64(n) * 100 / float64(window)
-		lines = append(lines, fmt.Sprintf("%s%s  %7s  %5.1f%%", sign, paint.Pad(name, wide), count(int64(n)), share))
+		lines = append(lines, fmt.Sprintf("%s%s  %7s  %5.1f%%", sign, paint.Pad(name, wide), about+count(int64(n)), share))
 	}
 	for i, p := range parts {
 		role, sign := r.part(i)
-		row(r.paint(role, sign)+" ", paint.Clip(paint.Line(p.Name), 24), p.Tokens)
+		row(r.paint(role, sign)+" ", paint.Clip(paint.Line(p.Name), room), "~", p.Tokens)
 	}
-	row(r.paint(paint.Dim, "░")+" ", "free", max(0, window-used))
+	row(r.paint(paint.Dim, "░")+" ", "free", "", max(0, window-used))
 	return lines
 }

@@ -115,6 +115,6 @@ func TestAround(t *testing.T) {
 			lines = append(lines, r.Status(s, w))
 		}
 		lines = append(lines, "")
-		return append(lines, r.Context([]Part{{Name: "system prompt", Tokens: 3200}, {Name: "tools", Tokens: 14_100}, {Name: "MCP tools", Tokens: 9000}, {Name: "memory files", Tokens: 900}, {Name: "messages", Tokens: 61_000}}, 200_000, w)...)
+		return append(lines, r.Context([]Part{{Name: "system prompt", Tokens: 3200}, {Name: "tools", Tokens: 14_100}, {Name: "MCP tools", Tokens: 9000}, {Name: "memory files", Tokens: 900}, {Name: "messages", Tokens: 61_000}}, 90_000, 200_000, w)...)
 	})
 }
