@@ -21,6 +21,7 @@ func HomeEntries() map[string]HomeEntry {
 		"history.jsonl": {
 			Content: "what you sent in conversations, with secrets masked", Erasure: "lines of the session with a match are removed; with --seq and delete, all of its lines",
 		},
+		"notices.json":       {Content: "digests of notices that you have seen, and the folders where, without session text"},
 		"history.jsonl.lock": {Content: "its lock, empty"},
 		"exports": {
 			Content:  "names of exported files, without session text",

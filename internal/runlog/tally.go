@@ -27,8 +27,8 @@ type Tally struct {
 
 // position is how far a session was read.
 type position struct {
-	meter   Meter
-	seq     int64
+	meter Meter
+	seq   int64
 }
 
 // Answer is the charge for an answer in the log of a session that works for a run.

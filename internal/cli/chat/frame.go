@@ -31,6 +31,8 @@ func (u *ui) frame() frame {
 		lines, y, x := u.page.View(u.width, u.height)
 		return frame{lines: lines, cursor: position(y, x), whole: true}
 	}
+	u.lookAround()
+	u.runStatus()
 	if u.full {
 		return u.wholeFrame()
 	}
@@ -92,7 +94,7 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 		if at != nil {
 			cursor = &live.Position{X: at.X, Y: at.Y + 1}
 		}
-		return append(lines, u.status()), cursor
+		return append(lines, u.statusRows()...), cursor
 	}
 	waits, _ := u.inbox.View(u.width, 1, u.now())
 	lines = append(lines, waits...)
@@ -127,7 +129,7 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 		}
 		return lines, cursor
 	}
-	return append(lines, u.status()), cursor
+	return append(lines, u.statusRows()...), cursor
 }
 
 // viMode returns the mode of vi as it is shown before the box.
@@ -146,26 +148,29 @@ func position(y, x int) *live.Position {
 	return &live.Position{X: x, Y: y}
 }
 
-// status returns the line below the box.
-func (u *ui) status() string {
+// statusRows returns the lines below the box.
+func (u *ui) statusRows() []string {
 	if u.tip != "" && (u.tipEnds.IsZero() || u.now().Before(u.tipEnds)) {
-		return u.look.Dim(fit(term.Escape(term.OneLine(u.tip)), u.width))
+		return []string{u.look.Dim(fit(term.Escape(term.OneLine(u.tip)), u.width))}
 	}
 	if lost := u.conv.State().Lost; lost != nil {
-		return u.look.Warn(fit(term.Escape(term.OneLine("the daemon does not answer, trying again: "+lost.Error())), u.width))
+		return []string{u.look.Warn(fit(term.Escape(term.OneLine("the daemon does not answer, trying again: "+lost.Error())), u.width))}
 	}
 	if u.err != nil {
-		return u.look.Warn(fit(term.Escape(term.OneLine(u.err.Error())), u.width-2))
+		return []string{u.look.Warn(fit(term.Escape(term.OneLine(u.err.Error())), u.width-2))}
 	}
-	return u.look.Status(u.parts(), u.width)
+	if lines := u.status.view(u.look.Style, u.width); lines != nil && !u.look.Plain {
+		return lines
+	}
+	return []string{u.look.Status(u.parts(), u.width)}
 }
 
 // parts are the parts of the status line.
 func (u *ui) parts() render.Status {
 	st := u.conv.State()
 	s := render.Status{
-		Model: cmp.Or(u.model, st.Model), Mode: string(u.currentMode()), Context: st.Usage.Context, Window: st.Usage.Window, CostUSD: st.Usage.CostUSD, DayUSD: u.dayUSD,
-		Queue: len(st.Queue), Branch: u.branch, Questions: len(st.Questions),
+		Model: cmp.Or(u.model, st.Model), Mode: string(u.currentMode()), Context: st.Usage.Context, Window: u.window(), CostUSD: st.Usage.CostUSD, DayUSD: u.dayUSD(),
+		BudgetUSD: st.Usage.BudgetUSD, Queue: len(st.Queue), Branch: u.around.branch, Questions: len(st.Questions),
 	}
 	if u.s != nil {
 		s.Sandbox, s.Daemon = u.s.Sandbox(), u.s.About().Daemon

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -20,6 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/inputlog"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -28,9 +31,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term/live"
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
-
-// historyFile is the file of the messages of all conversations, in the home folder.
-const historyFile = "history.jsonl"
 
 // converse shows a conversation until the user leaves it. The first frame comes before anything is
 // opened.
@@ -71,7 +71,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, err := edit.OpenHistory(filepath.Join(home, historyFile), nil)
+	history, err := edit.OpenHistory(filepath.Join(home, inputlog.Name), &edit.HistoryOptions{Mask: maskOf(p, cwd)})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,23 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		events:  make(chan func(), 64), done: make(chan func(), 16), pressed: map[string]time.Time{},
 		notify: newNotifier(p.Getenv), full: start.Screen.Fullscreen, mouse: start.Screen.Mouse,
 	}
+	u.started = u.now()
+	u.use(preferences(p))
 	return u, nil
+}
+
+// maskOf returns the function that masks secrets as the settings of the folder say. It reads them
+// when it is called first, outside of the loop.
+func maskOf(p *command.Program, cwd string) func(string) string {
+	masker := sync.OnceValues(func() (*secret.Masker, error) { return p.Environment().Masker(cwd) })
+	return func(text string) string {
+		m, err := masker()
+		if err != nil {
+			return "[not stored: " + err.Error() + "]"
+		}
+		text, _ = m.Text(text)
+		return text
+	}
 }
 
 // styleOf returns the colors of the terminal. The palette of 16 colors fits light and dark backgrounds.
@@ -129,10 +145,14 @@ func (u *ui) openSession() {
 			u.s = s
 			u.name = s.Client().Info().Caller.Name
 			u.look.Me = u.name + " (cli)"
-			for _, n := range s.About().Notices {
+			if n := s.About().Notice; n.Text != "" {
 				u.notice(n)
 			}
+			u.showNotices(s.About().Notices)
 			u.enter()
+			if err := s.Missing(); err != nil {
+				u.fail("", err)
+			}
 			u.askServers()
 		}
 	})
@@ -195,7 +215,12 @@ func (u *ui) enter() {
 		u.unfollow = nil
 	}
 	about := u.s.About()
-	u.conv = conversation.New(&conversation.Options{Cwd: about.Cwd, Session: u.s.ID(), Title: about.Title, Model: about.Model})
+	u.conv = conversation.New(&conversation.Options{Cwd: about.Cwd, Session: u.s.ID(), Title: about.Title, Model: about.Model, Window: u.windowOf})
+	u.setStatusCommand()
+	for _, e := range u.unsaved {
+		u.record(e)
+	}
+	u.unsaved = nil
 	u.blocks, u.answer, u.shown = nil, nil, false
 	u.inbox.Set(nil)
 	if u.s.ID() != "" {
@@ -295,6 +320,7 @@ func (u *ui) signals() string {
 
 func (u *ui) close() {
 	u.inbox.Close()
+	u.closeStatus()
 	if u.files != nil {
 		u.files.Close()
 	}

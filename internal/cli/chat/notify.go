@@ -10,12 +10,13 @@ import (
 // notifier tells the user through the terminal that the agent waits: by the window's title, a
 // notification and the bell.
 type notifier struct {
-	kind  string // the notification that the terminal knows: 9, 99 or 777; "" for the bell alone
-	off   bool
-	title string // as it was set last
-	asked int    // open questions at the last notification
-	busy  bool   // the agent worked at the last look
-	said  string // sequences that were not written yet
+	kind          string // the notification that the terminal knows: 9, 99 or 777; "" for the bell alone
+	off           bool
+	quiet, silent bool   // the user wants no notification, no bell
+	title         string // as it was set last
+	asked         int    // open questions when the user was told last
+	busy          bool   // the agent worked at the last look
+	said          string // sequences that were not written yet
 }
 
 // newNotifier finds out what the terminal knows.
@@ -58,13 +59,17 @@ func (n *notifier) look(title string, questions int, busy, focused bool) {
 			n.tell("Holdfast is done: " + clean(title))
 		}
 	} else if questions > n.asked {
-		n.said += "\x07"
+		n.ring()
 	}
 	n.asked, n.busy = questions, busy
 }
 
 func (n *notifier) tell(text string) {
-	switch n.kind {
+	kind := n.kind
+	if n.quiet {
+		kind = ""
+	}
+	switch kind {
 	case "9":
 		n.said += "\x1b]9;" + text + "\x07"
 	case "99":
@@ -72,7 +77,13 @@ func (n *notifier) tell(text string) {
 	case "777":
 		n.said += "\x1b]777;notify;Holdfast;" + text + "\x07"
 	}
-	n.said += "\x07"
+	n.ring()
+}
+
+func (n *notifier) ring() {
+	if !n.silent {
+		n.said += "\x07"
+	}
 }
 
 // pass passes on the sequences of hooks that a terminal may get.

@@ -393,16 +393,6 @@ func folded(text string, width int) (lines []string) {
 	return lines
 }
 
-func (u *ui) showContext(string) {
-	use := u.conv.State().Usage
-	if use.Context == 0 {
-		u.say("the model has not answered yet")
-		return
-	}
-	u.print("")
-	u.print(u.look.Context([]render.Part{{Name: "conversation, tools and instructions", Tokens: use.Context}}, use.Window, u.width)...)
-}
-
 func (u *ui) showCost(string) {
 	use := u.conv.State().Usage
 	u.note(fmt.Sprintf("this run: $%.4f, %d tokens read, %d tokens written", use.CostUSD, use.Input, use.Output))

@@ -12,10 +12,17 @@ import (
 // remember takes the text out of the box and adds it to the history.
 func (u *ui) remember() {
 	e := u.box.Take()
-	if u.s != nil {
-		e.Session = u.s.ID()
-	}
 	e.Time = u.now()
+	if u.s == nil { // erasing the session must find it
+		u.unsaved = append(u.unsaved, e)
+		return
+	}
+	u.record(e)
+}
+
+// record adds a text to the history of the session.
+func (u *ui) record(e edit.Entry) {
+	e.Session = u.s.NextID()
 	u.try("history", func(ctx context.Context) error { return u.history.Add(ctx, e) })
 }
 

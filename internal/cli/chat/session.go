@@ -42,6 +42,7 @@ type Session struct {
 	mu     sync.Mutex
 	conn   *dial.Conn
 	id     string // "" before the first message of a new session
+	next   string // the id that a new session gets, once it is needed
 	spec   runspec.Spec
 	about  About
 	repair sync.Mutex // held while a new daemon is found or started
@@ -51,12 +52,13 @@ type Session struct {
 type About struct {
 	Title   string
 	Head    int64 // the seq of its last record
-	Model   string
+	Model   string // of the next run, or "" if none is configured
 	Mode    policy.Mode
 	Cwd     string
 	Status  api.RunStatus
 	Daemon  bool         // false: the runs end with this process
-	Notices []env.Notice // to show before the first message
+	Notice  env.Notice   // why it is not the daemon, or an empty one
+	Notices []env.Notice // about settings and files
 }
 
 // ID returns the id of the session, or "" before the first message of a new one.
@@ -64,6 +66,20 @@ func (s *Session) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id
+}
+
+// NextID returns the id of the session, or the one that a new session gets with its first message.
+func (s *Session) NextID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nextID()
+}
+
+func (s *Session) nextID() string {
+	if s.id == "" && s.spec.Session.ID == "" {
+		s.next = cmp.Or(s.next, uuid.NewString())
+	}
+	return cmp.Or(s.id, s.spec.Session.ID, s.next)
 }
 
 // About describes the session when it was opened.
@@ -126,20 +142,26 @@ func (s *Session) Resume(ctx context.Context) error { return s.run(ctx, "") }
 // run starts or continues the run with the environment of this process, so that API keys are there
 // after a restart of the daemon.
 func (s *Session) run(ctx context.Context, text string) error {
+	if err := s.Missing(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	spec, start := s.spec, true
 	spec.Prompt = text
-	spec.Session.ID = cmp.Or(s.id, spec.Session.ID, uuid.NewString())
+	spec.Session.ID = s.nextID()
 	s.mu.Unlock()
 	err := s.call(ctx, func(c *client.Client) error {
 		_, err := c.CreateRun(ctx, &api.NewRun{Spec: spec, Environ: s.p.Env, Start: &start})
 		return err
 	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == spec.Session.ID { // after a failure, the next try is another session
+		s.next = ""
+	}
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.id == "" || s.id == spec.Session.ID { // otherwise the user has joined another one
 		s.id = spec.Session.ID
 		s.spec = s.spec.ForResume("") // a takeover, --at and --init are for the first run
@@ -220,7 +242,7 @@ func (s *Session) SetMode(ctx context.Context, m policy.Mode) error {
 func (s *Session) SetModel(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spec.Model = name
+	s.spec.Model, s.about.Model = name, name
 }
 
 // isStatus reports whether an error is a problem with one of these HTTP statuses.

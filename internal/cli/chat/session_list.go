@@ -28,12 +28,11 @@ type Message struct {
 
 // Messages returns the user's messages, oldest first.
 func (s *Session) Messages(ctx context.Context) (list []Message, err error) {
-	sessions, closeStore, err := s.p.OpenStore(ctx, s.flags.Store)
-	if err != nil {
-		return nil, err
-	}
-	defer closeStore()
-	loaded, err := sessions.Load(ctx, s.ID(), nil)
+	var loaded *session.Loaded
+	err = s.withStore(ctx, func(sessions *session.Sessions) error {
+		loaded, err = sessions.Load(ctx, s.ID(), nil)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +44,16 @@ func (s *Session) Messages(ctx context.Context) (list []Message, err error) {
 		before = e.ID()
 	}
 	return list, nil
+}
+
+// withStore reads the store of the sessions.
+func (s *Session) withStore(ctx context.Context, read func(*session.Sessions) error) error {
+	sessions, closeStore, err := s.p.OpenStore(ctx, s.flags.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	return read(sessions)
 }
 
 // rewindTo returns the request of a rewind to before a message. What is transcript, files or "" for
@@ -191,6 +200,14 @@ func (s *Session) Models(ctx context.Context) ([]pick.Item, error) {
 	if provider == "scripted" { // has no list
 		return []pick.Item{{Text: s.About().Model}}, nil
 	}
+	if provider == "" {
+		return nil, models.NoModelError("no model is configured")
+	}
+	return s.ModelsOf(ctx, provider)
+}
+
+// ModelsOf returns the models of a provider.
+func (s *Session) ModelsOf(ctx context.Context, provider string) ([]pick.Item, error) {
 	at, err := models.Resolve(ctx, s.p.Environment(), provider, s.flags.BaseURL, s.rules)
 	if err != nil {
 		return nil, err
@@ -210,6 +227,20 @@ func (s *Session) Models(ctx context.Context) ([]pick.Item, error) {
 	return items, nil
 }
 
+// Window returns the size of the context window of a model in tokens; 0 if it is not known.
+func (s *Session) Window(model string) int {
+	s.mu.Lock()
+	if model == s.about.Model {
+		model = s.spec.Model // a script has another name than its file
+	}
+	s.mu.Unlock()
+	m, err := models.Open(context.Background(), s.p.Environment(), models.Choice{Model: model, BaseURL: s.flags.BaseURL, NoKey: true}, s.rules)
+	if err != nil {
+		return 0
+	}
+	return m.Primary.Info().Context
+}
+
 // Sandbox says in a few words what holds the commands of the session.
 func (s *Session) Sandbox() string {
 	switch {
@@ -217,6 +248,15 @@ func (s *Session) Sandbox() string {
 		return "container"
 	case s.flags.NoSandbox:
 		return "none"
+	}
+	for _, box := range s.rules.Sandboxes {
+		switch n := box.Settings.Network; {
+		case n == nil || n.Ask == nil || *n.Ask: // other hosts need an approval
+		case len(n.AllowedDomains) == 0:
+			return "sandbox, no network"
+		default:
+			return "sandbox, listed hosts"
+		}
 	}
 	return "sandbox"
 }

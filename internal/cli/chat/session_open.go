@@ -41,9 +41,7 @@ func Open(ctx context.Context, p *command.Program, start *Start) (_ *Session, er
 		return nil, err
 	}
 	s.about.Daemon = s.conn.Daemon
-	if n := s.conn.Notice; n.Text != "" {
-		s.about.Notices = append([]env.Notice{n}, s.about.Notices...)
-	}
+	s.about.Notice = s.conn.Notice
 	if err := s.choose(ctx, start); err != nil {
 		_ = s.conn.Close()
 		return nil, err
@@ -96,7 +94,7 @@ func (s *Session) notices() error {
 		return err
 	}
 	done()
-	s.about.Notices = append(append(s.about.Notices, compose.SettingsNotices(s.rules)...), list...)
+	s.about.Notices = append(compose.SettingsNotices(s.rules), list...)
 	return nil
 }
 

@@ -49,12 +49,14 @@ func slashCommands() []slashCommand {
 		{"mcp", "", "show the MCP servers", func(u *ui, _ string) { u.show("MCP servers", []string{"mcp", "list"}) }},
 		{"hooks", "", "show the hooks", func(u *ui, _ string) { u.show("hooks", []string{"hooks", "list"}) }},
 		{"skills", "", "show the skills and commands of the project", func(u *ui, _ string) { u.show("skills", []string{"skills", "list"}) }},
-		{"memory", "", "show the instruction files that the model reads; #text adds to one", func(u *ui, _ string) { u.show("memory", []string{"context"}) }},
+		{"memory", "", "list the instruction files that the model reads, and open one in $EDITOR; #text adds to one", (*ui).openMemory},
 		{"plan", "[PROMPT]", "plan first: the agent changes nothing until you allow the plan", (*ui).plan},
 		{"review", "[WHAT]", "ask for a review of the uncommitted changes, or of WHAT", (*ui).review},
 		{"init", "", "let the agent write AGENTS.md for this project", func(u *ui, _ string) { u.send(initPrompt) }},
 		{"doctor", "", "check the installation", func(u *ui, _ string) { u.show("doctor", []string{"doctor"}) }},
-		{"theme", "[light|dark|plain]", "choose the colors", (*ui).theme},
+		{"notices", "", "show what has no effect in the settings and files", (*ui).openNotices},
+		{"login", "[PROVIDER]", "store the key of a model provider", (*ui).login},
+		{"theme", "[auto|light|dark|plain]", "choose the colors", (*ui).theme},
 		{"fullscreen", "", "use the whole screen, or the normal one again", (*ui).toggleFullscreen},
 		{"mouse", "", "let the wheel scroll the whole screen and pages, or leave the mouse to the terminal", (*ui).toggleMouse},
 		{"vim", "", "use the keys of vi in the box, or those of readline again", (*ui).vim},
@@ -287,32 +289,4 @@ func (u *ui) forkAt(item string) {
 		}
 		return made.ID, nil
 	})
-}
-
-func (u *ui) vim(string) {
-	on := u.box.Mode() == ""
-	u.box.SetVi(on)
-	if on {
-		u.say("the box has the keys of vi; esc ends the insert mode")
-	} else {
-		u.say("the box has the keys of readline")
-	}
-}
-
-func (u *ui) theme(name string) {
-	switch name {
-	case "light":
-		u.look.Light = true
-	case "dark":
-		u.look.Light = false
-	case "plain":
-		u.look.Style = 0
-	case "":
-		items := []pick.Item{{Text: "dark", Detail: "for a dark background"}, {Text: "light", Detail: "for a light background"}, {Text: "plain", Detail: "no colors"}}
-		u.choose("theme", items, func(it pick.Item) { u.theme(it.Text) })
-		return
-	default:
-		u.say("usage: /theme light, dark or plain")
-		return
-	}
 }

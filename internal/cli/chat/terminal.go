@@ -70,9 +70,6 @@ func (s *screen) loop(ctx context.Context) error {
 			}
 		case then := <-s.u.done:
 			then()
-			if err := s.lendWhereNeeded(); err != nil {
-				return err
-			}
 		case a := <-s.u.inbox.Answers():
 			s.u.answered(a)
 		case then := <-s.u.events:
@@ -82,6 +79,9 @@ func (s *screen) loop(ctx context.Context) error {
 			continue
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		}
+		if err := s.lendWhereNeeded(); err != nil {
+			return err
 		}
 		if at.IsZero() || due.Before(at) {
 			at = due
@@ -110,7 +110,7 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 		s.u.width, s.u.height = max(e.Width, 20), max(e.Height, 6)
 		s.draw.Resize(e.Width, e.Height)
 	case uv.BackgroundColorEvent:
-		s.u.look.Light = !e.IsDark()
+		s.u.background(!e.IsDark())
 	case uv.FocusEvent:
 		s.u.focused = true
 	case uv.BlurEvent:

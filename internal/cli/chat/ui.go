@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/runtext"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 	"github.com/holdfast-dev/holdfast/internal/term/pager"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -58,8 +59,13 @@ type ui struct {
 	outside   func()                // needs the terminal for itself, or nil
 	unfollow  func()                // ends the stream of events
 	cwd       string
-	branch    string // of the repository
-	dayUSD    float64
+	around    surroundings
+	status    *statusCommand // makes the status line, or nil
+	terminal  settings.Terminal
+	bright    bool // the background of the terminal is light
+	started   time.Time
+	windows   map[string]int // tokens, by model
+	unsaved   []edit.Entry   // typed before the session was open, for the history
 	history   *edit.History
 	files     *files.Index // nil until the first @
 	own       *ownCommand  // that runs now, or nil

@@ -37,8 +37,11 @@ func talk(t *testing.T, play string, change func(*Start)) *user {
 func talkIn(t *testing.T, home, dir, script string, change func(*Start)) *user {
 	t.Helper()
 	p := &command.Program{
-		Env:    []string{"HOME=" + home, "HOLDFAST_HOME=" + filepath.Join(home, ".holdfast"), "HOLDFAST_MODEL=scripted/" + script, "PATH=" + os.Getenv("PATH"), "USER=ann"},
+		Env:    []string{"HOME=" + home, "HOLDFAST_HOME=" + filepath.Join(home, ".holdfast"), "PATH=" + os.Getenv("PATH"), "USER=ann"},
 		Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Stdin: strings.NewReader(""),
+	}
+	if script != "" {
+		p.Env = append(p.Env, "HOLDFAST_MODEL=scripted/"+script)
 	}
 	p.SetDefaults()
 	r := &flags.RunFlags{NoDaemon: true}
@@ -58,7 +61,7 @@ func talkIn(t *testing.T, home, dir, script string, change func(*Start)) *user {
 	return x
 }
 
-// step handles one event, at most for a minute.
+// step handles one event, at most for 20 seconds.
 func (x *user) step() {
 	x.t.Helper()
 	select {
@@ -68,7 +71,7 @@ func (x *user) step() {
 		then()
 	case a := <-x.u.inbox.Answers():
 		x.u.answered(a)
-	case <-time.After(time.Minute):
+	case <-time.After(20*time.Second):
 		x.t.Fatalf("nothing happens; the screen is\n%s", x.screen())
 	}
 }

@@ -1,0 +1,187 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/instructions"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/pick"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// bytesPerToken is the estimate that compaction uses, too.
+const bytesPerToken = 4
+
+// serverTime is how long MCP servers have to list their tools for /context.
+const serverTime = 10 * time.Second
+
+// ContextParts returns what the next request of the session has, with estimated sizes.
+func (s *Session) ContextParts(ctx context.Context) ([]render.Part, error) {
+	if s.in != nil {
+		return nil, outcome.Invalid("the agent runs in a container, which has its own tools and files", "holdfast sessions show lists the messages")
+	}
+	r, err := s.flags.ComposeOptions(s.p, s.cwd)
+	if err != nil {
+		return nil, err
+	}
+	list, err := compose.RequestParts(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, serverTime)
+	defer stop()
+	servers, err := compose.ServerParts(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, servers...)
+	if s.ID() != "" {
+		err = s.withStore(ctx, func(sessions *session.Sessions) error {
+			loaded, err := sessions.Load(ctx, s.ID(), nil)
+			if err == nil {
+				list = append(list, compose.TranscriptParts(loaded.Items)...)
+			}
+			return err
+		})
+	}
+	var parts []render.Part
+	for _, p := range list {
+		if p.Bytes > 0 {
+			parts = append(parts, render.Part{Name: s.shortFile(p.Name), Tokens: (p.Bytes + bytesPerToken - 1) / bytesPerToken})
+		}
+	}
+	return parts, err
+}
+
+// shortFile returns a path relative to the session's folder or to the home folder. Other texts do
+// not change.
+func (s *Session) shortFile(path string) string {
+	if !filepath.IsAbs(path) {
+		return path
+	}
+	if rel, err := filepath.Rel(s.cwd, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	if rest, ok := strings.CutPrefix(path, s.p.UserHome()+"/"); ok && s.p.UserHome() != "" {
+		return "~/" + rest
+	}
+	return path
+}
+
+func (u *ui) showContext(string) {
+	u.say("looking at the next request …")
+	s := u.s
+	u.later(func(ctx context.Context) func() {
+		parts, err := s.ContextParts(ctx)
+		return func() {
+			u.tip = ""
+			if err != nil {
+				u.fail("context", err)
+				return
+			}
+			use := u.conv.State().Usage
+			u.print("")
+			u.print(u.look.Context(parts, use.Context, u.window(), u.width)...)
+		}
+	})
+}
+
+// window returns the size of the context window of the current model in tokens; 0 if it is not known.
+func (u *ui) window() int {
+	if n := u.conv.State().Usage.Window; n > 0 || u.s == nil {
+		return n
+	}
+	return u.windowOf(u.s.About().Model)
+}
+
+// windowOf returns the size of the context window of a model.
+func (u *ui) windowOf(model string) int {
+	n, known := u.windows[model]
+	if !known && u.s != nil {
+		if u.windows == nil {
+			u.windows = map[string]int{}
+		}
+		n = u.s.Window(model)
+		u.windows[model] = n
+	}
+	return n
+}
+
+// Instructions returns the instruction files of the session.
+func (s *Session) Instructions() ([]instructions.File, error) {
+	r, err := s.flags.ComposeOptions(s.p, s.cwd)
+	if err != nil {
+		return nil, err
+	}
+	files, done, err := compose.InstructionFiles(r)
+	if err != nil {
+		return nil, err
+	}
+	done()
+	return files, nil
+}
+
+// openMemory lists the instruction files; a chosen one is opened in $EDITOR.
+func (u *ui) openMemory(string) {
+	s := u.s
+	u.later(func(context.Context) func() {
+		files, err := s.Instructions()
+		return func() {
+			if err != nil {
+				u.fail("memory", err)
+				return
+			}
+			u.chooseMemory(files)
+		}
+	})
+}
+
+func (u *ui) chooseMemory(files []instructions.File) {
+	var items []pick.Item
+	for _, f := range files {
+		detail := term.Size(int64(f.Size)) + " · " + string(f.Memory)
+		if f.Truncated {
+			detail += " · cut"
+		}
+		items = append(items, pick.Item{Text: u.s.shortFile(f.Path), Value: f.Path, Detail: detail, Preview: func(w, _ int) []string {
+			return folded(term.Escape(f.Text), w)
+		}})
+	}
+	if path := u.memoryFile(); len(files) == 0 || !exists(path) {
+		items = append(items, pick.Item{Text: u.s.shortFile(path), Value: path, Detail: "create it"})
+	}
+	u.choose("instruction files; enter opens one in your editor", items, func(it pick.Item) { u.editFile(it.Value) })
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// editFile lends the terminal to $EDITOR.
+func (u *ui) editFile(path string) {
+	u.outside = func() {
+		if err := u.attached(func(in, out *os.File) error { return runEditor(u.ctx, u.p, path, in, out) }); err != nil {
+			u.fail("editor", err)
+		}
+	}
+}
+
+// attached runs something on the terminal.
+func (u *ui) attached(do func(in, out *os.File) error) error {
+	in, ok1 := u.p.Stdin.(*os.File)
+	out, ok2 := u.p.Stdout.(*os.File)
+	if !ok1 || !ok2 {
+		return outcome.Invalid("this needs a terminal", "")
+	}
+	return do(in, out)
+}
