@@ -46,7 +46,7 @@ func TestTerminalProblems(t *testing.T) {
 func TestStatusLine(t *testing.T) {
 	p := newTestHome(t)
 	p.write("home/settings.json", `{"statusLine": {"type": "command", "command": "mine", "padding": 2}}`)
-	p.write("project/.holdfast/settings.json", `{"statusLine": {"type": "command", "command": "theirs"}}`)
+	p.write("project/.holdfast/settings.json", `{"statusLine": {"type": "command", "command": "shared"}}`)
 	s := p.load()
 	if s.StatusLine.Command.Value != "mine" || s.StatusLine.Padding != 2 || s.StatusLine.InFolder() {
 		t.Errorf("%+v", s.StatusLine)
@@ -55,7 +55,7 @@ func TestStatusLine(t *testing.T) {
 		t.Errorf("not reported: %q", ignored(s))
 	}
 	p.trust()
-	if s := p.load(); s.StatusLine.Command.Value != "theirs" || !s.StatusLine.InFolder() {
+	if s := p.load(); s.StatusLine.Command.Value != "shared" || !s.StatusLine.InFolder() {
 		t.Errorf("%+v", s.StatusLine)
 	}
 }

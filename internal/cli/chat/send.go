@@ -51,7 +51,10 @@ func (u *ui) sendWaiting() {
 	text := u.waiting[0]
 	u.sending = true
 	u.later(func(ctx context.Context) func() {
-		err := u.s.Send(ctx, text)
+		err := u.s.Missing()
+		if err == nil {
+			err = u.s.Send(ctx, text)
+		}
 		return func() {
 			u.sending = false
 			if err != nil {

@@ -72,14 +72,19 @@ func (s *Session) prepare(ctx context.Context, start *Start) (err error) {
 	}
 	s.spec.Permissions.Unattended = cmp.Or(s.flags.OnAsk, string(settings.UnattendedWait)) // a question waits, also when no terminal shows it
 	s.about = About{Cwd: s.cwd, Mode: cmp.Or(s.rules.Mode.Value, policy.ModeDefault), Model: s.spec.Model}
+	e := s.p.Environment()
+	if given := cmp.Or(s.flags.Model, models.Default(e, s.rules)); given != "" && s.in == nil { // otherwise Missing reports it
+		m, err := models.Open(ctx, e, models.Choice{Model: given, Fallback: s.flags.FallbackModel, BaseURL: s.flags.BaseURL, NoKey: true}, s.rules)
+		switch {
+		case err == nil:
+			s.about.Model = m.Primary.Info().String()
+		case !start.Attach:
+			return err
+		}
+	}
 	if s.in != nil || start.Attach {
 		return nil
 	}
-	m, err := models.Open(ctx, s.p.Environment(), models.Choice{Model: s.flags.Model, Fallback: s.flags.FallbackModel, BaseURL: s.flags.BaseURL, NoKey: true}, s.rules)
-	if err != nil {
-		return err
-	}
-	s.about.Model = m.Primary.Info().String()
 	return s.notices()
 }
 

@@ -136,7 +136,14 @@ func TestNoModel(t *testing.T) {
 	if !strings.Contains(s, "/login") || !strings.Contains(s, "holdfast init") {
 		t.Errorf("%s", s)
 	}
+	x.says("hi")
+	s = x.until("not sent: no model is configured yet")
+	if !strings.Contains(s, "> hi") {
+		t.Errorf("the message is lost:\n%s", s)
+	}
+	x.press("ctrl-u")
 	x.says("/login")
+	x.until("provider whose key you want to store")
 	x.until("anthropic")
 }
 

@@ -28,7 +28,7 @@ type statusCommand struct {
 	mu      sync.Mutex        // held while it runs
 	line    *hooks.StatusLine // nil until the first start
 	padding int
-	out     string // what it printed last; "" shows our own line
+	out     string // what it printed last; "" shows the built-in line
 	failed  bool   // the user knows that it fails
 	started time.Time
 	busy    bool   // it runs, or waits for its time

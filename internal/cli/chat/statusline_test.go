@@ -60,7 +60,7 @@ func TestStatusCommand(t *testing.T) {
 	}
 }
 
-// A command that fails is reported once, and our own line stays.
+// A command that fails is reported once, and the built-in line stays.
 func TestStatusCommandFails(t *testing.T) {
 	home, dir, script := withSettings(t, `{"statusLine": {"type": "command", "command": "echo broken >&2; exit 7"}}`)
 	x := talkIn(t, home, dir, script, nil)

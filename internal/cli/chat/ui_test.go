@@ -71,7 +71,7 @@ func (x *user) step() {
 		then()
 	case a := <-x.u.inbox.Answers():
 		x.u.answered(a)
-	case <-time.After(20*time.Second):
+	case <-time.After(20 * time.Second):
 		x.t.Fatalf("nothing happens; the screen is\n%s", x.screen())
 	}
 }
