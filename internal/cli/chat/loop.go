@@ -75,6 +75,10 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 	if err != nil {
 		return nil, err
 	}
+	terminal := preferences(p)
+	if on := terminal.Fullscreen.Value; on != nil && *on && !start.Screen.Plain {
+		start.Screen.Fullscreen = true
+	}
 	u := &ui{
 		p: p, ctx: ctx, now: time.Now, cwd: cwd, width: 80, height: 24, focused: true,
 		conv:    conversation.New(&conversation.Options{Cwd: cwd}),
@@ -86,7 +90,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		notify: newNotifier(p.Getenv), full: start.Screen.Fullscreen, mouse: start.Screen.Mouse,
 	}
 	u.started = u.now()
-	u.use(preferences(p))
+	u.use(terminal)
 	return u, nil
 }
 

@@ -33,6 +33,7 @@ func (u *ui) use(t settings.Terminal) {
 	u.terminal = t
 	u.notify.silent, u.notify.quiet = off(t.Bell), off(t.Notifications)
 	u.box.SetVi(t.Editor.Value == "vim")
+	u.look.Sides = t.Diff.Value
 	u.paint(t.Theme.Value)
 }
 

@@ -231,7 +231,7 @@ func (r *Renderer) change(c *conversation.Call, width int, full bool) []string {
 	if c.Diff == "" || c.Denied != "" {
 		return nil
 	}
-	lines := r.Diff(c.Diff, width, width+4 >= sideBySide)
+	lines := r.Diff(c.Diff, width, r.Sides == "side" || r.Sides != "unified" && width+4 >= sideBySide)
 	if full || len(lines) <= maxDiff {
 		return lines
 	}

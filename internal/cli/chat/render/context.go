@@ -53,14 +53,14 @@ const (
 func (r *Renderer) Context(parts []Part, counted, window, width int) []string {
 	width = max(width, minWidth)
 	parts, used := scaled(parts, counted)
-	if window <= 0 {
-		window = max(used, 1)
-	}
 	about := "~"
 	if counted > 0 {
 		about = ""
 	}
-	head := fmt.Sprintf("%s%s of %s used, %d%% left", about, count(int64(used)), tokens(int64(window)), max(0, 100-percent(used, window)))
+	head := fmt.Sprintf("%s%s used; window size not known", about, tokens(int64(used)))
+	if window > 0 {
+		head = fmt.Sprintf("%s%s of %s used, %d%% left", about, count(int64(used)), tokens(int64(window)), max(0, 100-percent(used, window)))
+	}
 	lines := []string{r.paint(paint.Bold, "Context") + "  " + head, ""}
 	room := width - 19
 	if width >= besideWidth && !r.Plain {
@@ -98,7 +98,7 @@ func (r *Renderer) part(i int) (paint.Role, string) {
 
 // grid draws the cells; a part that has tokens has at least one.
 func (r *Renderer) grid(parts []Part, used, window int) (lines []string) {
-	total := max(window, used)
+	total := max(window, used, 1)
 	var cells []string
 	for i, p := range parts {
 		role, sign := r.part(i)
@@ -119,9 +119,13 @@ func (r *Renderer) grid(parts []Part, used, window int) (lines []string) {
 	return lines
 }
 
-// legend lists the parts; their names have at most room columns.
+// legend lists the parts; their names have at most room columns. Without a window, the shares are those of what is used.
 func (r *Renderer) legend(parts []Part, used, window, room int) (lines []string) {
 	room = max(room, 8)
+	of := window
+	if of <= 0 {
+		of = max(used, 1)
+	}
 	wide := len("free")
 	for _, p := range parts {
 		wide = max(wide, paint.Width(paint.Clip(paint.Line(p.Name), room)))
@@ -130,13 +134,15 @@ func (r *Renderer) legend(parts []Part, used, window, room int) (lines []string)
 		if r.Plain {
 			sign = ""
 		}
-		share := float64(n) * 100 / float64(window)
+		share := float64(n) * 100 / float64(of)
 		lines = append(lines, fmt.Sprintf("%s%s  %7s  %5.1f%%", sign, paint.Pad(name, wide), about+count(int64(n)), share))
 	}
 	for i, p := range parts {
 		role, sign := r.part(i)
 		row(r.paint(role, sign)+" ", paint.Clip(paint.Line(p.Name), room), "~", p.Tokens)
 	}
-	row(r.paint(paint.Dim, "░")+" ", "free", "", max(0, window-used))
+	if window > 0 {
+		row(r.paint(paint.Dim, "░")+" ", "free", "", max(0, window-used))
+	}
 	return lines
 }

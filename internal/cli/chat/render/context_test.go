@@ -1,6 +1,9 @@
 package render
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The parts add up to what the provider counted, whatever the estimates are.
 func TestScaled(t *testing.T) {
@@ -22,5 +25,13 @@ func TestScaled(t *testing.T) {
 		if sum != tt.sum || all != tt.sum {
 			t.Errorf("%v to %d: %v, sum %d", tt.tokens, tt.counted, list, sum)
 		}
+	}
+}
+
+func TestContextWithoutWindow(t *testing.T) {
+	r := &Renderer{Plain: true}
+	text := strings.Join(r.Context([]Part{{"tools", 300}, {"messages", 100}}, 0, 0, 60), "\n")
+	if !strings.Contains(text, "~400 tokens used; window size not known") || strings.Contains(text, "free") || !strings.Contains(text, "75.0%") {
+		t.Error(text)
 	}
 }

@@ -28,6 +28,7 @@ type Renderer struct {
 	Light      bool   // the background is light
 	Hyperlinks bool   // the terminal knows OSC 8
 	ASCII      bool   // the locale is not UTF-8: the signs are ASCII
+	Sides      string // "side": diffs in two columns; "unified": in one; otherwise by the width
 	Plain      bool   // for screen readers: words instead of signs, and no escape sequences
 	Cwd        string // it is left out of paths
 	Me         string // the user of this terminal, as in [conversation.Block.By]; who did something is left out if it was this user
