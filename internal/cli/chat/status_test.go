@@ -61,7 +61,7 @@ func TestContext(t *testing.T) {
 	x.says("hi")
 	x.until("1 model call")
 	x.says("/context")
-	s := x.until("free")
+	s := x.until("window size not known")
 	for _, want := range []string{"system prompt", "tools", "AGENTS.md", "messages", "~"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("%q is missing in\n%s", want, s)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -70,6 +71,26 @@ func TestStatusCommandFails(t *testing.T) {
 	if strings.Count(s, "exit code 7") != 1 || !strings.Contains(s, "default · ") {
 		t.Errorf("%s", s)
 	}
+}
+
+// The reference names every field of the input.
+func TestStatusReference(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/reference/status-line.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var check func(path string, of reflect.Type)
+	check = func(path string, of reflect.Type) {
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Type.Kind() == reflect.Struct {
+				check(path+name+".", f.Type)
+			} else if !strings.Contains(string(b), "`"+path+name+"`") {
+				t.Errorf("%s%s is missing", path, name)
+			}
+		}
+	}
+	check("", reflect.TypeFor[statusInput]())
 }
 
 func TestColored(t *testing.T) {
