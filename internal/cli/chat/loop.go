@@ -13,8 +13,8 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"

@@ -26,7 +26,9 @@ type plain struct {
 	u       *ui
 	out     io.Writer
 	columns func() int
-	echo    bool // the terminal shows what the user types
+	echo    bool            // the terminal shows what the user types
+	next    chan<- struct{} // asks for a line, so that nobody reads while the terminal is lent
+	reading bool            // a line was asked for and has not come
 
 	more   string          // the first lines of a message that continues
 	draft  string          // a message that came back
@@ -55,17 +57,20 @@ func converseInLines(ctx context.Context, p *command.Program, u *ui, start *Star
 	signal.Notify(signals, os.Interrupt)
 	defer signal.Stop(signals)
 	l := &plain{u: u, out: p.Stdout, columns: p.Out.Columns, echo: term.IsTerminal(p.Stdin)}
+	lines, next := readLines(p.Stdin)
+	l.next = next
 	l.measure()
 	u.begin(start)
-	return l.loop(ctx, readLines(p.Stdin), signals)
+	return l.loop(ctx, lines, signals)
 }
 
-// readLines reads lines until the input ends.
-func readLines(in io.Reader) <-chan string {
-	lines := make(chan string)
+// readLines reads lines until the input ends, each after it was asked for.
+func readLines(in io.Reader) (<-chan string, chan<- struct{}) {
+	lines, next := make(chan string), make(chan struct{}, 1)
 	go func() { // ends with the input or the process
 		defer close(lines)
-		for r := bufio.NewReader(in); ; {
+		r := bufio.NewReader(in)
+		for range next {
 			text, err := r.ReadString('\n')
 			if err == nil || text != "" {
 				lines <- text
@@ -75,7 +80,7 @@ func readLines(in io.Reader) <-chan string {
 			}
 		}
 	}()
-	return lines
+	return lines, next
 }
 
 // callTime is how long a call runs before it is printed that it runs, and stillTime how often it is
@@ -102,9 +107,13 @@ func (l *plain) loop(ctx context.Context, lines <-chan string, signals <-chan os
 		in := lines
 		if l.u.opening { // commands need the session
 			in = nil
+		} else if l.next != nil && !l.reading && lines != nil {
+			l.next <- struct{}{}
+			l.reading = true
 		}
 		select {
 		case text, ok := <-in:
+			l.reading = false
 			if !ok {
 				lines, l.ended, l.check = nil, true, true
 				break
@@ -123,8 +132,26 @@ func (l *plain) loop(ctx context.Context, lines <-chan string, signals <-chan os
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		l.lend()
 		l.end()
 	}
+}
+
+// lend gives the terminal to a command that needs it, such as /login. Nothing else may read then: a key
+// that the user types must not become a message.
+func (l *plain) lend() {
+	do := l.u.outside
+	if l.u.outside = nil; do == nil {
+		return
+	}
+	if l.reading || !l.echo {
+		l.u.fail("", outcome.Invalid("this needs the terminal for itself", "holdfast login stores a key outside of the conversation"))
+		return
+	}
+	if err := l.print(); err != nil {
+		return // the loop reports it
+	}
+	do()
 }
 
 // end leaves after the end of the input, when everything that was typed is done. Without a daemon,

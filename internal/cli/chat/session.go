@@ -51,7 +51,7 @@ type Session struct {
 // About describes a session when it was opened.
 type About struct {
 	Title   string
-	Head    int64 // the seq of its last record
+	Head    int64  // the seq of its last record
 	Model   string // of the next run, or "" if none is configured
 	Mode    policy.Mode
 	Cwd     string

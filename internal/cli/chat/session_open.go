@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/compose"
-	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"

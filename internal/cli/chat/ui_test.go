@@ -55,10 +55,28 @@ func talkIn(t *testing.T, home, dir, script string, change func(*Start)) *user {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { u.close(); cancel(); u.working.Wait() })
 	x := &user{t: t, u: u}
+	t.Cleanup(func() { x.finish(); u.close(); cancel() })
 	u.begin(start)
 	return x
+}
+
+// finish waits for work outside of the loop, which may write into the folders of the test.
+func (x *user) finish() {
+	if x.u.own != nil {
+		x.u.own.cancel()
+	}
+	late := time.After(10 * time.Second)
+	for x.u.pending > 0 {
+		select {
+		case then := <-x.u.events:
+			then()
+		case then := <-x.u.done:
+			then()
+		case <-late:
+			return
+		}
+	}
 }
 
 // step handles one event, at most for 20 seconds.

@@ -149,7 +149,7 @@ func TestAnyAround(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "parts") {
 			parts = append(parts, Part{hostile(t, "name"), n("tokens")})
 		}
-		lines := append(r.Context(parts, n("window"), width), line)
+		lines := append(r.Context(parts, n("counted"), n("window"), width), line)
 		lines = append(lines, r.Banner(&Start{Version: hostile(t, "version"), Cwd: hostile(t, "cwd"), Model: hostile(t, "model"), Hints: []string{hostile(t, "hint")}}, width)...)
 		checkLines(t, r, lines, width)
 	})
