@@ -136,6 +136,9 @@ func (u *ui) openSession() {
 	u.opening, u.err = true, nil
 	u.later(func(ctx context.Context) func() {
 		s, err := Open(ctx, u.p, u.start)
+		if err == nil && ctx.Err() != nil { // the user has left
+			err = errors.Join(ctx.Err(), s.Close())
+		}
 		return func() {
 			u.opening = false
 			if err != nil {

@@ -14,7 +14,7 @@ type notifier struct {
 	off           bool
 	quiet, silent bool   // the user wants no notification, no bell
 	title         string // as it was set last
-	asked         int    // open questions when the user was told last
+	asked         int    // open questions at the last notification
 	busy          bool   // the agent worked at the last look
 	said          string // sequences that were not written yet
 }

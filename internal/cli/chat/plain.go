@@ -27,7 +27,7 @@ type plain struct {
 	out     io.Writer
 	columns func() int
 	echo    bool            // the terminal shows what the user types
-	next    chan<- struct{} // asks for a line, so that nobody reads while the terminal is lent
+	next    chan<- struct{} // asks for a line, so that no one reads while the terminal is lent
 	reading bool            // a line was asked for and has not come
 
 	more   string          // the first lines of a message that continues

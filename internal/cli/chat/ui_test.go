@@ -56,26 +56,17 @@ func talkIn(t *testing.T, home, dir, script string, change func(*Start)) *user {
 		t.Fatal(err)
 	}
 	x := &user{t: t, u: u}
-	t.Cleanup(func() { x.finish(); u.close(); cancel() })
+	t.Cleanup(func() { cancel(); x.finish(); u.close() })
 	u.begin(start)
 	return x
 }
 
-// finish waits for work outside of the loop, which may write into the folders of the test.
+// finish waits for work outside of the loop, which may write into the folders of the test. The context
+// has ended.
 func (x *user) finish() {
-	if x.u.own != nil {
-		x.u.own.cancel()
-	}
-	late := time.After(10 * time.Second)
-	for x.u.pending > 0 {
-		select {
-		case then := <-x.u.events:
-			then()
-		case then := <-x.u.done:
-			then()
-		case <-late:
-			return
-		}
+	x.u.working.Wait()
+	for len(x.u.done) > 0 {
+		(<-x.u.done)()
 	}
 }
 
