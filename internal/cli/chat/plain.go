@@ -95,6 +95,7 @@ func (l *plain) loop(ctx context.Context, lines <-chan string, signals <-chan os
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		l.u.lookAround()
 		if err := l.print(); err != nil {
 			return err
 		}
