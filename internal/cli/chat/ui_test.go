@@ -70,7 +70,7 @@ func (x *user) finish() {
 	}
 }
 
-// step handles one event, at most for 20 seconds.
+// step handles one event, at most for a minute.
 func (x *user) step() {
 	x.t.Helper()
 	select {
@@ -80,7 +80,7 @@ func (x *user) step() {
 		then()
 	case a := <-x.u.inbox.Answers():
 		x.u.answered(a)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		x.t.Fatalf("nothing happens; the screen is\n%s", x.screen())
 	}
 }
