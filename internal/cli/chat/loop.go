@@ -89,6 +89,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		events:  make(chan func(), 64), done: make(chan func(), 16), pressed: map[string]time.Time{},
 		notify: newNotifier(p.Getenv), full: start.Screen.Fullscreen, mouse: start.Screen.Mouse,
 	}
+	u.cli = u.runProgram
 	u.started = u.now()
 	u.use(terminal)
 	return u, nil

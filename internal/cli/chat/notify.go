@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/base64"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -105,4 +106,9 @@ func (n *notifier) take() string {
 // clean makes a text safe for a title: one line without control characters and semicolons.
 func clean(s string) string {
 	return strings.ReplaceAll(term.EscapeStrict(term.OneLine(s)), ";", ",")
+}
+
+// copyText puts a text into the clipboard. Terminals that do not allow it ignore the sequence.
+func (n *notifier) copyText(text string) {
+	n.said += "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
 }

@@ -112,8 +112,8 @@ func commandInput(line string) json.RawMessage {
 	return b
 }
 
-// cli runs a command of this program and returns what it prints.
-func (u *ui) cli(ctx context.Context, args ...string) (string, error) {
+// runProgram runs a command of this program and returns what it prints.
+func (u *ui) runProgram(ctx context.Context, args ...string) (string, error) {
 	program, err := u.p.Executable()
 	if err != nil {
 		return "", err

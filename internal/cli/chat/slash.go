@@ -60,6 +60,8 @@ func slashCommands() []slashCommand {
 		{"fullscreen", "", "use the whole screen, or the normal one again", (*ui).toggleFullscreen},
 		{"mouse", "", "let the wheel scroll the whole screen and pages, or leave the mouse to the terminal", (*ui).toggleMouse},
 		{"vim", "", "use the keys of vi in the box, or those of readline again", (*ui).vim},
+		{"diff", "", "show the changes that are not committed", (*ui).showChanges},
+		{"copy", "", "copy the newest answer, if the terminal lets programs do so", (*ui).copyAnswer},
 		{"stop", "", "end the run", (*ui).stop},
 		{"clear", "", "begin a new session", (*ui).clear},
 		{"quit", "", "leave; a working agent continues in the daemon", func(u *ui, _ string) { u.leave() }},

@@ -107,8 +107,7 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 	case uv.PasteEvent:
 		s.u.paste(e.Content)
 	case uv.WindowSizeEvent:
-		s.u.width, s.u.height = max(e.Width, 20), max(e.Height, 6)
-		s.draw.Resize(e.Width, e.Height)
+		s.resize(e.Width, e.Height)
 	case uv.BackgroundColorEvent:
 		s.u.background(!e.IsDark())
 	case uv.FocusEvent:
@@ -122,11 +121,21 @@ func (s *screen) input(ctx context.Context, e uv.Event) error {
 	return nil
 }
 
-// paint draws a frame.
+// resize takes the terminal's new size.
+func (s *screen) resize(width, height int) {
+	s.u.width, s.u.height = max(width, 20), max(height, 6)
+	s.draw.Resize(width, height)
+}
+
+// paint draws a frame. It looks at the size first: a frame for an old size would overwrite finished
+// rows, because the terminal has wrapped them again, and the event of the change can come later.
 func (s *screen) paint() error {
 	s.drawn = time.Now()
 	if s.stopped {
 		return nil
+	}
+	if width, height, ok := s.keys.Size(); ok {
+		s.resize(width, height)
 	}
 	if err := s.keys.Mouse(s.u.mouse); err != nil {
 		return err

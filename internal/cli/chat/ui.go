@@ -70,8 +70,9 @@ type ui struct {
 	files     *files.Index // nil until the first @
 	own       *ownCommand  // that runs now, or nil
 	notify    *notifier
-	focused   bool        // the terminal has the focus
-	events    chan func() // what the stream of events does
+	cli       func(ctx context.Context, args ...string) (string, error) // runs a command of this program and returns what it prints
+	focused   bool                                                      // the terminal has the focus
+	events    chan func()                                               // what the stream of events does
 
 	name     string               // of the user, as the daemon knows it
 	mode     policy.Mode          // that the user has chosen for the next run, or ""
@@ -439,6 +440,9 @@ func (u *ui) takeBack(q conversation.Queued) {
 func (u *ui) submit() {
 	text := strings.TrimSpace(u.box.Text())
 	if text == "" {
+		if st := u.conv.State(); len(st.Queue) > 0 && !st.Working && u.s != nil { // it stayed when the agent was interrupted
+			u.try("continue", u.s.Resume)
+		}
 		return
 	}
 	u.popup = nil

@@ -2,7 +2,9 @@ package chat
 
 import (
 	"context"
+	"encoding/base64"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -366,4 +368,47 @@ func TestSearchKeys(t *testing.T) {
 	x.until("search history, no match: y")
 	x.press("ctrl-g")
 	x.until("allow once")
+}
+
+// /diff shows what is not committed, and /copy hands the newest answer to the terminal.
+func TestDiffAndCopy(t *testing.T) {
+	x := talk(t, twoAnswers, nil)
+	git := func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-C", x.u.cwd, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("git: %v: %s", err, out)
+		}
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(x.u.cwd, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.u.cli = func(ctx context.Context, args ...string) (string, error) { // without the program
+		cmd := exec.CommandContext(ctx, "sh", "-c", args[len(args)-1])
+		cmd.Dir = x.u.cwd
+		b, err := cmd.Output()
+		return string(b), err
+	}
+	git("init", "-q")
+	write("a.txt", "one\ntwo\n")
+	git("add", ".")
+	git("commit", "-qm", "first")
+	write("a.txt", "one\nthree\n")
+	write("b.txt", "new\n")
+	x.says("hi")
+	x.until("1 model call")
+	x.says("/diff")
+	s := x.until("three")
+	for _, want := range []string{"a.txt", "- two", "+ three", "1 new file", "b.txt"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("%q is missing in\n%s", want, s)
+		}
+	}
+	x.types("q")
+	x.says("/copy")
+	x.until("copied 1 line")
+	if want := base64.StdEncoding.EncodeToString([]byte("**Hello** to you.")); !strings.Contains(x.u.notify.take(), want) {
+		t.Error("the answer is not copied")
+	}
 }

@@ -291,6 +291,12 @@ func (r *Reader) send(events ...uv.Event) bool {
 	return true
 }
 
+// Size returns the size of the terminal now. ok is false if it is not known.
+func (r *Reader) Size() (width, height int, ok bool) {
+	w, h, err := r.size()
+	return w, h, err == nil && w > 0 && h > 0
+}
+
 func (r *Reader) sendSize() bool {
 	w, h, err := r.size()
 	if err != nil || w <= 0 || h <= 0 {

@@ -238,6 +238,11 @@ func (r *Renderer) change(c *conversation.Call, width int, full bool) []string {
 	return append(lines[:maxDiff-1:maxDiff-1], r.more(len(lines)-maxDiff+1))
 }
 
+// Changes draws a unified diff as the user wants diffs, in the width of a page.
+func (r *Renderer) Changes(text string, width int) []string {
+	return r.Diff(text, width, r.Sides == "side" || r.Sides != "unified" && width >= sideBySide)
+}
+
 // Diff draws a unified diff.
 func (r *Renderer) Diff(text string, width int, sideBySide bool) []string {
 	return r.finish(diff.Lines(&diff.Options{Palette: r.palette()}, text, width, sideBySide && !r.Plain), width)

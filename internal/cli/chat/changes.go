@@ -1,0 +1,85 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/term/pager"
+)
+
+// changesCommand lists what is not committed. A repository's settings cannot make git start programs, and
+// git runs in the sandbox.
+const changesCommand = `git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --no-color HEAD -- . 2>/dev/null ||
+git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --no-color --cached -- . || exit
+git -c core.fsmonitor=false ls-files --others --exclude-standard -- . | sed 's/^/new file: /'`
+
+// showChanges shows the changes of the project that are not committed, one section for each file.
+func (u *ui) showChanges(string) {
+	u.say("changes …")
+	u.later(func(ctx context.Context) func() {
+		out, err := u.cli(ctx, "sandbox", "exec", "--", "sh", "-c", changesCommand)
+		return func() {
+			u.tip = ""
+			switch {
+			case err != nil:
+				u.fail("changes", err)
+			case strings.TrimSpace(out) == "":
+				u.say("everything is committed")
+			default:
+				u.page = pager.New(&pager.Options{Title: "changes", Sections: u.changedFiles(out)})
+			}
+		}
+	})
+}
+
+// changedFiles returns the sections of a diff, and one with the new files.
+func (u *ui) changedFiles(out string) (sections []pager.Section) {
+	var fresh []string
+	for _, part := range strings.Split("\n"+out, "\ndiff --git ") {
+		head, body, _ := strings.Cut(part, "\n@@")
+		if body == "" {
+			for l := range strings.Lines(part) {
+				if name, ok := strings.CutPrefix(l, "new file: "); ok {
+					fresh = append(fresh, strings.TrimSpace(name))
+				}
+			}
+			continue
+		}
+		if i := strings.Index(body, "\nnew file: "); i >= 0 {
+			for l := range strings.Lines(body[i+1:]) {
+				fresh = append(fresh, strings.TrimSpace(strings.TrimPrefix(l, "new file: ")))
+			}
+			body = body[:i]
+		}
+		_, name, _ := strings.Cut(head[:max(0, strings.IndexByte(head+"\n", '\n'))], " b/")
+		text := "@@" + body
+		sections = append(sections, pager.Section{
+			Title: term.EscapeStrict(name),
+			Lines: func(width int) []string { return u.look.Changes(text, width) },
+		})
+	}
+	if len(fresh) > 0 {
+		sections = append(sections, pager.Section{Title: term.Count(len(fresh), "new file"), Lines: func(width int) (lines []string) {
+			for _, f := range fresh {
+				lines = append(lines, fit(term.EscapeStrict(f), width))
+			}
+			return lines
+		}})
+	}
+	return sections
+}
+
+// copyAnswer copies the newest answer of the model.
+func (u *ui) copyAnswer(string) {
+	for i := len(u.blocks) - 1; i >= 0; i-- {
+		if b := u.blocks[i]; b.Kind == conversation.Answer && b.Agent == "" {
+			u.notify.copyText(b.Text)
+			u.say(fmt.Sprintf("copied %s", term.Count(strings.Count(b.Text, "\n")+1, "line")))
+			return
+		}
+	}
+	u.say("there is no answer to copy")
+}
