@@ -20,7 +20,7 @@ var changing = []struct{ pattern, with string }{
 	{`[0-9]+(\.[0-9]+)? (ms|s|min)\b( [0-9]+ s\b)?`, "TIME"},
 	{`\$[0-9]+\.[0-9]+`, "COST"},
 	{`[0-9.]+k? tokens`, "N tokens"},
-	{`[0-9]+% context left`, "N% context left"},
+	{`[0-9]+%( context)? left`, "N%$1 left"},
 	{`Holdfast \S+`, "Holdfast VERSION"},
 }
 
