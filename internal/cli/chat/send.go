@@ -50,6 +50,10 @@ func (u *ui) sendWaiting() {
 	}
 	text := u.waiting[0]
 	u.sending = true
+	if u.s.ID() == "" {
+		u.prepare()
+		return
+	}
 	u.later(func(ctx context.Context) func() {
 		err := u.s.Missing()
 		if err == nil {
@@ -63,10 +67,25 @@ func (u *ui) sendWaiting() {
 				return
 			}
 			u.waiting = slices.Delete(u.waiting, 0, 1)
-			if u.unfollow == nil { // the message has created the session
-				u.follow()
-			}
 			u.sendWaiting()
+		}
+	})
+}
+
+// prepare creates the session and follows it, before the first message starts its run: otherwise the
+// events would begin in the middle of the answer.
+func (u *ui) prepare() {
+	u.later(func(ctx context.Context) func() {
+		err := u.s.Prepare(ctx)
+		return func() {
+			if err != nil {
+				u.sending = false
+				u.fail("not sent", err)
+				u.giveBack()
+				return
+			}
+			u.prepared = true
+			u.follow()
 		}
 	})
 }
