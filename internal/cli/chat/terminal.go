@@ -180,11 +180,13 @@ func (s *screen) edit(ctx context.Context) error {
 		text = s.u.page.Text()
 	}
 	path, err := writeDraft(text)
+	if path != "" {
+		defer func() { _ = os.Remove(path) }()
+	}
 	if err != nil {
 		s.u.fail("editor", err)
 		return nil
 	}
-	defer func() { _ = os.Remove(path) }()
 	var failed error
 	if err := s.lend(func() { failed = runEditor(ctx, s.u.p, path, s.in, s.out) }); err != nil {
 		return err
@@ -232,7 +234,10 @@ func (s *screen) lend(do func()) (err error) {
 	}
 	do()
 	s.draw.Forget()
-	s.keys, err = input.Open(s.in, s.out)
+	keys, err := input.Open(s.in, s.out)
+	if err == nil {
+		s.keys = keys
+	}
 	return err
 }
 

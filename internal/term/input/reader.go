@@ -17,6 +17,7 @@
 package input
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -56,9 +57,10 @@ type Reader struct {
 	bytes  uvReader
 	events chan uv.Event
 	quit   chan struct{}
-	loops  sync.WaitGroup
-	stop   func() error // stops the process until the user continues it
-	retry  *time.Timer  // runs after Suspend
+	reads  sync.WaitGroup // the goroutine that reads bytes
+	loops  sync.WaitGroup // the goroutine that makes events of them
+	stop   func() error   // stops the process until the user continues it
+	retry  *time.Timer    // runs after Suspend
 
 	mu     sync.Mutex
 	old    *term.State
@@ -69,7 +71,7 @@ type Reader struct {
 
 // uvReader is a reader whose Read ends when it is canceled.
 type uvReader interface {
-	io.Reader
+	io.ReadCloser
 	Cancel() bool
 }
 
@@ -90,12 +92,15 @@ func Open(in, out *os.File) (*Reader, error) {
 		events: make(chan uv.Event, 64), quit: make(chan struct{}), retry: time.NewTimer(time.Hour),
 	}
 	if err := r.enter(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.leave(), cancelable.Close())
 	}
 	chunks := make(chan []byte)
-	r.loops.Add(1)
-	go r.read(chunks)
-	go r.loop(chunks)
+	r.reads.Go(func() { r.read(chunks) })
+	signals, done := watch()
+	r.loops.Go(func() {
+		defer done()
+		r.loop(chunks, signals)
+	})
 	return r, nil
 }
 
@@ -148,6 +153,7 @@ func (r *Reader) leave() error {
 }
 
 // Close restores the terminal and ends the events. What was typed and not read stays in the terminal.
+// When it returns, the Reader uses the files no longer, unless the system cannot end a read.
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	again := r.closed
@@ -157,10 +163,13 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	close(r.quit)
+	r.loops.Wait()
+	var err error
 	if r.bytes.Cancel() {
-		r.loops.Wait()
+		r.reads.Wait()
+		err = r.bytes.Close()
 	}
-	return r.leave()
+	return errors.Join(r.leave(), err)
 }
 
 // Suspend restores the terminal and stops the program, as Ctrl-Z does in a shell. The caller erases
@@ -185,7 +194,6 @@ func (r *Reader) Guard() {
 }
 
 func (r *Reader) read(chunks chan<- []byte) {
-	defer r.loops.Done()
 	defer close(chunks)
 	defer r.Guard()
 	for {
@@ -205,11 +213,9 @@ func (r *Reader) read(chunks chan<- []byte) {
 }
 
 // loop decodes bytes and follows the signals of the terminal.
-func (r *Reader) loop(chunks <-chan []byte) {
+func (r *Reader) loop(chunks <-chan []byte, signals <-chan os.Signal) {
 	defer close(r.events)
 	defer r.Guard()
-	signals, done := watch()
-	defer done()
 	var d Decoder
 	silence := time.NewTimer(time.Hour)
 	defer silence.Stop()

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 // openPTY returns both ends of a pseudo terminal, and a function that returns what the program wrote.
@@ -161,33 +163,43 @@ func TestSuspend(t *testing.T) {
 // A signal that continues the program after the time for a stop has ended resumes it only once: another
 // [Resumed] would make the program draw its block a second time.
 func TestSuspendOnce(t *testing.T) {
-	r, _, _, _ := open(t)
-	r.stop = func() error { return nil } // the program stops a moment later
-	if err := r.Suspend(); err != nil {
+	_, program, _ := openPTY(t)
+	old, err := term.GetState(int(program.Fd()))
+	if err != nil {
 		t.Fatal(err)
 	}
-	continued := time.AfterFunc(stopDelay+continueDelay/2, func() { _ = unix.Kill(os.Getpid(), unix.SIGCONT) })
-	defer continued.Stop()
-	resumed := 0
-	end := time.After(stopDelay + 6*continueDelay)
-	for {
-		select {
-		case e := <-r.Events():
+	synctest.Test(t, func(t *testing.T) {
+		r := &Reader{
+			in: program, out: io.Discard, old: old, stop: func() error { return nil }, // the program stops a moment later
+			size:   func() (int, int, error) { return 80, 24, nil },
+			events: make(chan uv.Event, 64), quit: make(chan struct{}), retry: time.NewTimer(time.Hour),
+		}
+		if err := r.enter(); err != nil {
+			t.Fatal(err)
+		}
+		signals := make(chan os.Signal)
+		go r.loop(make(chan []byte), signals)
+		if err := r.Suspend(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(stopDelay + continueDelay/2)
+		signals <- unix.SIGCONT
+		time.Sleep(time.Minute)
+		close(r.quit)
+		resumed := 0
+		for e := range r.Events() {
 			if e == (Resumed{}) {
 				resumed++
 			}
-			continue
-		case <-end:
 		}
-		break
-	}
-	if resumed != 1 {
-		t.Errorf("resumed %d times", resumed)
-	}
+		if resumed != 1 {
+			t.Errorf("resumed %d times", resumed)
+		}
+	})
 }
 
 func TestGuard(t *testing.T) {
-	r, user, program, _ := open(t)
+	r, _, program, _ := open(t)
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -200,7 +212,6 @@ func TestGuard(t *testing.T) {
 	if lflag(t, program)&unix.ICANON == 0 {
 		t.Error("a panic leaves the terminal raw")
 	}
-	_ = user
 }
 
 func TestModes(t *testing.T) {

@@ -21,6 +21,7 @@ var changing = []struct{ pattern, with string }{
 	{`\$[0-9]+\.[0-9]+`, "COST"},
 	{`[0-9.]+k? tokens`, "N tokens"},
 	{`[0-9]+%( context)? left`, "N%$1 left"},
+	{`[0-9]+ hidden`, "N hidden"}, // depends on which files exist when the daemon compiles the sandbox
 	{`Holdfast \S+`, "Holdfast VERSION"},
 }
 
