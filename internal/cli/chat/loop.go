@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	uv "github.com/charmbracelet/ultraviolet"
-
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/api"
@@ -35,8 +33,6 @@ import (
 // converse shows a conversation until the user leaves it. The first frame comes before anything is
 // opened.
 func converse(ctx context.Context, p *command.Program, start *Start) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	u, err := newUI(ctx, p, start)
 	if err != nil {
 		return err
@@ -51,8 +47,8 @@ func converse(ctx context.Context, p *command.Program, start *Start) error {
 		return err
 	}
 	s := &screen{u: u, in: in, out: out, keys: keys}
-	if e, ok := (<-keys.Events()).(uv.WindowSizeEvent); ok {
-		u.width, u.height = max(e.Width, 20), max(e.Height, 6)
+	if width, height, ok := keys.Size(); ok {
+		u.width, u.height = max(width, 20), max(height, 6)
 	}
 	s.draw = live.New(out, &live.Options{Width: u.width, Height: u.height, Env: p.Env})
 	u.begin(start)
@@ -80,7 +76,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		start.Screen.Fullscreen = true
 	}
 	u := &ui{
-		p: p, ctx: ctx, now: time.Now, cwd: cwd, width: 80, height: 24, focused: true,
+		p: p, now: time.Now, cwd: cwd, width: 80, height: 24, focused: true,
 		conv:    conversation.New(&conversation.Options{Cwd: cwd}),
 		look:    &render.Renderer{Style: styleOf(p), Cwd: cwd, Plain: start.Screen.Plain, Hyperlinks: true, ASCII: render.ASCIILocale(p.Getenv)},
 		history: history,
@@ -89,6 +85,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		events:  make(chan func(), 64), done: make(chan func(), 16), pressed: map[string]time.Time{},
 		notify: newNotifier(p.Getenv), full: start.Screen.Fullscreen, mouse: start.Screen.Mouse,
 	}
+	u.ctx, u.end = context.WithCancel(ctx)
 	u.cli = u.runProgram
 	u.started = u.now()
 	u.use(terminal)
@@ -254,8 +251,9 @@ func (u *ui) enter() {
 func (u *ui) follow() {
 	ctx, cancel := context.WithCancel(u.ctx)
 	u.unfollow = cancel
-	go func() {
-		for e, err := range u.s.Events(ctx) {
+	s := u.s
+	u.follows.Go(func() {
+		for e, err := range s.Events(ctx) {
 			then := func() {
 				switch {
 				case ctx.Err() != nil: // the conversation is in another session now
@@ -271,7 +269,7 @@ func (u *ui) follow() {
 				return
 			}
 		}
-	}()
+	})
 }
 
 // answered sends an answer of the inbox.
@@ -326,14 +324,17 @@ func (u *ui) signals() string {
 	return u.notify.take()
 }
 
+// close ends what runs outside of the loop, waits for it, and closes what is open.
 func (u *ui) close() {
+	u.end()
+	for u.pending > 0 {
+		(<-u.done)() // it can have opened something
+	}
+	u.follows.Wait()
 	u.inbox.Close()
 	u.closeStatus()
 	if u.files != nil {
 		u.files.Close()
-	}
-	if u.own != nil {
-		u.own.cancel()
 	}
 	if u.s != nil {
 		_ = u.s.Close() // a run in this program is interrupted and can be continued

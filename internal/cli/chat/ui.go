@@ -29,6 +29,7 @@ import (
 type ui struct {
 	p     *command.Program
 	ctx   context.Context
+	end   context.CancelFunc // ends ctx
 	now   func() time.Time
 	start *Start
 	s     *Session // nil until it is open
@@ -54,10 +55,10 @@ type ui struct {
 
 	opening   bool
 	pending   int                   // pieces of work outside of the loop that have not returned
-	working   sync.WaitGroup        // the goroutines of later, which end with ctx
 	interview func(*question.Asker) // asks the user before the first message is sent, or nil
 	outside   func()                // needs the terminal for itself, or nil
 	unfollow  func()                // ends the stream of events
+	follows   sync.WaitGroup        // the goroutines that read it
 	cwd       string
 	around    surroundings
 	status    *statusCommand // makes the status line, or nil
@@ -100,16 +101,13 @@ type ui struct {
 	height  int
 }
 
-// later runs work that waits outside of the loop. What it returns runs in the loop.
+// later runs work that waits outside of the loop. What it returns runs in the loop, or in close.
 func (u *ui) later(work func(ctx context.Context) func()) {
 	u.pending++
-	u.working.Go(func() {
+	go func() {
 		then := work(u.ctx)
-		select {
-		case u.done <- func() { u.pending--; then() }:
-		case <-u.ctx.Done():
-		}
-	})
+		u.done <- func() { u.pending--; then() }
+	}()
 }
 
 // try runs work outside of the loop and shows its error.

@@ -52,24 +52,14 @@ func talkIn(t *testing.T, home, dir, script string, change func(*Start)) *user {
 	if change != nil {
 		change(start)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	u, err := newUI(ctx, p, start)
+	u, err := newUI(t.Context(), p, start)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := &user{t: t, u: u}
-	t.Cleanup(func() { cancel(); x.finish(); u.close() })
+	t.Cleanup(u.close)
 	u.begin(start)
 	return x
-}
-
-// finish waits for work outside of the loop, which may write into the folders of the test. The context
-// has ended.
-func (x *user) finish() {
-	x.u.working.Wait()
-	for len(x.u.done) > 0 {
-		(<-x.u.done)()
-	}
 }
 
 // step handles one event, at most for a minute.
@@ -306,7 +296,10 @@ func TestAttach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(other.inbox.Close)
+	t.Cleanup(func() {
+		other.s = nil // x closes it
+		other.close()
+	})
 	other.s = x.u.s
 	other.enter()
 	y := &user{t: t, u: other}
