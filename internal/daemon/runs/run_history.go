@@ -19,6 +19,7 @@ import (
 
 // runHistory is the part of a run's recorded state that is needed to continue the run.
 type runHistory struct {
+	head     int64 // the seq of the last record that was read
 	segment  int
 	started  *wire.RunEvent // the newest start record, with its strategy
 	mode     policy.Mode    // the newest mode, or ""
@@ -35,14 +36,14 @@ type runHistory struct {
 
 // stepRecord is a step that was started.
 type stepRecord struct {
-	began wire.RunEvent
+	began *wire.RunEvent
 	seq   int64
 	ended *wire.RunEvent // nil: the step was interrupted
 }
 
 // inputRecord is a request for input from the user.
 type inputRecord struct {
-	asked wire.RunEvent
+	asked *wire.RunEvent
 	at    time.Time
 	given *wire.RunEvent
 }
@@ -59,6 +60,7 @@ func (r *Runs) readHistory(ctx context.Context, id string) (*runHistory, error) 
 			*p = runHistory{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
 			p.reset()
 		}
+		p.head = rec.Seq
 		if rec.Kind == record.KindPolicyChanged && rec.Payload != nil {
 			var c policy.Change
 			if err := c.Parse(rec.Payload); err != nil {
@@ -74,8 +76,8 @@ func (r *Runs) readHistory(ctx context.Context, id string) (*runHistory, error) 
 		if rec.Kind != record.KindRunEvent || rec.Payload == nil {
 			continue
 		}
-		var e wire.RunEvent
-		if err := json.Unmarshal(rec.Payload, &e); err != nil {
+		e := new(wire.RunEvent)
+		if err := json.Unmarshal(rec.Payload, e); err != nil {
 			return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
 		}
 		p.apply(e, rec)
@@ -88,7 +90,7 @@ func (p *runHistory) reset() {
 	p.dropSteering("")
 }
 
-func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
+func (p *runHistory) apply(e *wire.RunEvent, rec session.Record) {
 	if e.Status != "" {
 		p.status = e.Status
 	}
@@ -102,7 +104,7 @@ func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
 			p.reset()
 			p.begun = rec.Time
 		}
-		p.segment, p.started, p.changes = e.Segment, &e, e.Changes
+		p.segment, p.started, p.changes = e.Segment, e, e.Changes
 		if len(e.Steering) > 0 { // the input of the resume
 			p.steering = append(p.steering, steering{e.Steering[0], e.Text})
 		}
@@ -113,13 +115,13 @@ func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
 		p.dropSteering("")
 	case wire.RunStepCompleted, wire.RunStepFailed:
 		if s := p.steps[e.Step]; s != nil && e.Event == wire.RunStepCompleted {
-			s.ended = &e
+			s.ended = e
 		}
 	case wire.RunInputAsked:
 		p.inputs[e.InputID] = &inputRecord{asked: e, at: rec.Time}
 	case wire.RunInputGiven:
 		if in := p.inputs[e.InputID]; in != nil && in.given == nil {
-			in.given = &e
+			in.given = e
 		}
 	case wire.RunRelayed:
 		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)

@@ -146,7 +146,8 @@ func (x *run) completeStart(e *wire.RunEvent) (from []api.RunStatus) {
 	return from
 }
 
-// refresh reads the records again, because the run may have been prepared long ago.
+// refresh reads the records again if there are new ones, because the run may have been prepared
+// long ago.
 func (x *run) refresh(ctx context.Context) error {
 	relayed, err := x.r.locks.lockForRequest(ctx, relayLockName(x.id))
 	if err != nil {
@@ -172,6 +173,12 @@ func (x *run) refresh(ctx context.Context) error {
 		} else if held != nil {
 			return refuse(wire.CodeStartFailed, "Run %s is already running in process %d on %s", x.id, held.Holder.PID, held.Holder.Host)
 		}
+		if m, err = x.r.o.Sessions.Get(ctx, x.id); err != nil {
+			return err
+		}
+	}
+	if x.past != nil && x.past.head == m.Head {
+		return nil
 	}
 	p, err := x.r.readHistory(ctx, x.id)
 	switch {
