@@ -168,6 +168,7 @@ var layers = map[string]int{
 	"internal/outcome":         4,
 	"internal/runtext":         4, // words about what happened in a run
 	"internal/recordevents":    4, // events of records
+	"internal/deltas":          4, // pieces of answers
 	"internal/session/salvage": 4, // reads a damaged database
 	"internal/settings":        4,
 	"internal/tool/mcp":        4, // hooks are informed about requests of servers

@@ -27,7 +27,7 @@ type Event struct {
 	// Events are the run events of the record, if any, or the delta.
 	Events []event.Event
 
-	Gap      bool          // deltas were lost: discard the provisional text
+	Gap      bool          // deltas may be lost: the output of running calls is yielded again
 	CaughtUp bool          // all records so far were sent
 	Status   api.RunStatus // the status of the run, if CaughtUp is set
 	Deleted  bool          // the session was deleted; this is the last event
@@ -45,9 +45,10 @@ const (
 
 // Events yields the records of a session after a seq, in order. Then it yields live events. If a
 // connection breaks, it reconnects and continues after the last record, so each record is yielded
-// once. Deltas may be lost. The deltas of a text are yielded from its beginning or not at all. If
-// some are lost, later deltas of the text are not yielded; the event of the item has the whole
-// text. The loop ends when ctx ends, when the session is deleted, or after an *[api.Problem] that a
+// once. Deltas may be lost. The deltas of a text are yielded from its beginning or not at all: a loop
+// that begins in the middle of a text gets the text so far, and after a reconnection the rest of a
+// text follows. If pieces of a text are lost, its later deltas are not yielded; the event of the item
+// has the whole text. The output of a running call is yielded again after a Gap. The loop ends when ctx ends, when the session is deleted, or after an *[api.Problem] that a
 // retry would not fix.
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/deltas"
 	"github.com/holdfast-dev/holdfast/internal/recordevents"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -18,9 +19,13 @@ type eventReader struct {
 }
 
 // partialAnswer is the text of a model answer in progress.
+//
+//	model_started ─► whole ─► gap ─► model_started again ─► repeats the text ─► whole
 type partialAnswer struct {
-	whole bool            // no piece was lost so far
-	text  strings.Builder // the yielded part
+	whole   bool // no piece was lost so far
+	text    deltas.Text
+	repeats *event.ModelStarted // the daemon sends the text again; its start was not yielded again
+	at      deltas.Position     // how much of the text was repeated
 }
 
 // read sets the run events of e. It reports whether there is an event to yield.
@@ -31,7 +36,8 @@ func (r *eventReader) read(e *Event) bool {
 	case e.Gap:
 		r.gap()
 	case len(e.Events) > 0:
-		return r.delta(e.Agent, e.Events[0])
+		e.Events = r.delta(e.Agent, e.Events[0])
+		return len(e.Events) > 0
 	}
 	return true
 }
@@ -56,8 +62,9 @@ func (r *eventReader) record(e *Event) {
 	}
 }
 
-// delta reports whether a delta is to be yielded. It returns false if earlier deltas are missing.
-func (r *eventReader) delta(agent string, e event.Event) bool {
+// delta returns the events to yield for a delta: none if earlier deltas are missing, or if the delta
+// repeats text that was yielded before a gap.
+func (r *eventReader) delta(agent string, e event.Event) []event.Event {
 	a := r.answers[agent]
 	if a == nil {
 		if r.answers == nil {
@@ -66,21 +73,43 @@ func (r *eventReader) delta(agent string, e event.Event) bool {
 		a = new(partialAnswer)
 		r.answers[agent] = a
 	}
-	switch e := e.(type) {
+	switch d := e.(type) {
 	case event.ModelStarted:
-		a.whole = true
-		a.text.Reset()
-	case event.ModelRetrying:
-		a.text.Reset()
-	case event.TextDelta:
-		if a.whole {
-			a.text.WriteString(e.Text)
+		if !a.whole && a.text.Size() > 0 {
+			a.repeats, a.at = &d, deltas.Position{}
+			return nil
 		}
-		return a.whole
-	case event.ThinkingDelta, event.ToolInputDelta:
-		return a.whole
+		*a = partialAnswer{whole: true}
+	case event.ModelRetrying:
+		a.text, a.repeats = deltas.Text{}, nil
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
+		return a.piece(e)
 	}
-	return true
+	return []event.Event{e}
+}
+
+// piece returns the events to yield for a piece of the answer.
+func (a *partialAnswer) piece(e event.Event) []event.Event {
+	var list []event.Event
+	if a.repeats != nil {
+		rest, ok := a.text.Skip(&a.at, e)
+		switch {
+		case !ok: // it is another answer
+			again := a.text.Until(a.at)
+			list = append([]event.Event{*a.repeats}, again.Events()...)
+			a.text = *again
+		case rest == nil:
+			return nil
+		default:
+			e = rest
+		}
+		a.whole, a.repeats = true, nil
+	}
+	if !a.whole {
+		return nil
+	}
+	a.text.Add(e)
+	return append(list, e)
 }
 
 // answered ends the text that was being received, and returns its lost part if the beginning was
@@ -90,13 +119,12 @@ func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 		if of.Session != "" && of.Agent != agent {
 			continue
 		}
-		if begun := a.text.String(); begun != "" && !a.whole {
+		if begun := a.text.Answer(); begun != "" && !a.whole {
 			if more, ok := strings.CutPrefix(text, begun); ok {
 				rest = more
 			}
 		}
-		a.text.Reset()
-		a.whole = false
+		*a = partialAnswer{}
 	}
 	return rest
 }
@@ -104,6 +132,6 @@ func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 // gap handles an event that reports lost deltas.
 func (r *eventReader) gap() {
 	for _, a := range r.answers {
-		a.whole = false
+		a.whole, a.repeats = false, nil
 	}
 }

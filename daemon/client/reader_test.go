@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/deltas"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -171,5 +173,46 @@ func TestAnswersOfTwoAgents(t *testing.T) {
 	}
 	if shown != "onetwo" {
 		t.Errorf("%q", shown)
+	}
+}
+
+// After a gap the daemon sends an answer from its beginning. What was yielded is not yielded again.
+func TestTextAgain(t *testing.T) {
+	delta := func(list ...event.Event) (out []*Event) {
+		for _, e := range list {
+			out = append(out, &Event{Agent: "a", Events: []event.Event{e}})
+		}
+		return out
+	}
+	began := event.ModelStarted{Model: "m"}
+	before := delta(began, event.ThinkingDelta{Text: "hm"}, event.TextDelta{Text: "one "}, event.TextDelta{Text: "two "})
+	gap := []*Event{{Gap: true}, {CaughtUp: true}}
+	for _, c := range []struct {
+		name  string
+		after []*Event
+		want  string
+	}{
+		{"the rest", delta(began, event.ThinkingDelta{Text: "hm"}, event.TextDelta{Text: "one two three "}, event.TextDelta{Text: "four"}), "three four"},
+		{"nothing new", delta(began, event.ThinkingDelta{Text: "hm"}, event.TextDelta{Text: "one two "}, event.TextDelta{Text: "three"}), "three"},
+		{"twice", slices.Concat(delta(began, event.ThinkingDelta{Text: "hm"}), gap, delta(began, event.ThinkingDelta{Text: "hm"}, event.TextDelta{Text: "one two three"})), "three"},
+		{"another attempt", delta(began, event.ThinkingDelta{Text: "hm"}, event.TextDelta{Text: "another"}), "[model_started]hmanother"},
+		{"another attempt without thinking", delta(began, event.TextDelta{Text: "one"}, event.TextDelta{Text: " more"}), "[model_started]one more"},
+		{"no beginning", delta(event.TextDelta{Text: "lost"}), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ""
+			for i, e := range read(t, slices.Concat(before, gap, c.after)) {
+				switch kind, text := deltas.Split(e); {
+				case i < len(before):
+				case kind != nil:
+					got += text
+				default:
+					got += "[" + e.Type() + "]"
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q follows, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -96,8 +96,10 @@ func (c *Conversation) Apply(e *client.Event) []Update {
 	switch {
 	case e.Record != nil:
 		c.record(e)
-	case e.Gap:
-		c.discard()
+	case e.Gap: // the pieces of the answer continue, and output is sent again
+		for _, call := range c.state.Calls {
+			call.Output = ""
+		}
 	case e.CaughtUp:
 		c.caughtUp(e.Status)
 	case e.Deleted:

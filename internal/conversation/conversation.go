@@ -148,7 +148,7 @@ type Update struct {
 	Kind     Kind
 	Agent    string // as in Block
 	Streamed bool   // the deltas of the block were all reported
-	Discard  bool   // the deltas since the last block are void: the call is repeated or deltas were lost
+	Discard  bool   // the deltas since the last block are void: the call is repeated
 	// Rewound means that the blocks before this one with a Seq greater than After are void: the
 	// session was rewound, or its transcript was cut. The Block is a Note that says so.
 	Rewound bool

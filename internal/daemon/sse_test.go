@@ -366,3 +366,41 @@ func TestStuckStream(t *testing.T) {
 	must(t, l.Close())
 	eventually(t, "the one that takes nothing is gone", func() bool { return w.api.streaming.Load() == 1 })
 }
+
+// A client that joins or reconnects in the middle of an answer gets the text so far.
+func TestStreamHasTextSoFar(t *testing.T) {
+	w := newHTTPEnv(t)
+	w.session("s", nil, "hi")
+	for _, e := range []event.Event{event.ModelStarted{Model: "m"}, event.TextDelta{Text: "one "}, event.TextDelta{Text: "two "}} {
+		w.hub.Publish("s", "a", e)
+	}
+	check := func(l *listener, want string) {
+		t.Helper()
+		l.until("caught_up")
+		got := ""
+		for !strings.HasSuffix(got, want[len(want)-1:]) {
+			e, ok := l.next()
+			var d struct {
+				Type  string
+				Event struct{ Text string }
+			}
+			if !ok || e.event != "delta" || e.id != "" || json.Unmarshal([]byte(e.data), &d) != nil {
+				t.Fatalf("%+v after %q", e, got)
+			}
+			got += d.Type + ":" + d.Event.Text + "|"
+			if d.Event.Text != "" {
+				got = got[:len(got)-1]
+			}
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	first := w.listen("/v1/sessions/s/events")
+	check(first, "model_started:|text_delta:one two ")
+	w.hub.Publish("s", "a", event.TextDelta{Text: "three."})
+	check(w.listen("/v1/sessions/s/events", "Last-Event-ID: 2"), "model_started:|text_delta:one two three.")
+	if e, ok := first.next(); !ok || e.event != "delta" || !strings.Contains(e.data, "three.") {
+		t.Errorf("%+v", e)
+	}
+}

@@ -132,3 +132,24 @@ func TestContinueAfterEndEvent(t *testing.T) {
 	}
 	c.until("strategy_completed")
 }
+
+// A client that subscribes in the middle of an answer gets the text so far.
+func TestSubscribeHasTextSoFar(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	run := w.subscribeToBusyRun("run")
+	for _, e := range []event.Event{event.ModelStarted{Model: "m"}, event.TextDelta{Text: "one "}, event.TextDelta{Text: "two"}} {
+		w.hub.Publish("run", "a", e)
+	}
+	for _, after := range []string{"", `,"afterSeq":1`} {
+		c := w.ann()
+		c.send(`{"type":"subscribe","runId":"run"` + after + `}`)
+		c.until("caught_up")
+		for i, want := range []string{"map[model:m type:step-start]", "map[text:one two type:text]"} {
+			if m := c.next(); m["type"] != "agent_streaming" || fmt.Sprint(m["event"]) != want {
+				t.Errorf("message %d after %q is %v", i, after, m)
+			}
+		}
+	}
+	close(run.stop)
+	<-run.done
+}

@@ -50,10 +50,6 @@ func (u *ui) sendWaiting() {
 	}
 	text := u.waiting[0]
 	u.sending = true
-	if u.s.ID() == "" {
-		u.prepare()
-		return
-	}
 	u.later(func(ctx context.Context) func() {
 		err := u.s.Missing()
 		if err == nil {
@@ -67,25 +63,10 @@ func (u *ui) sendWaiting() {
 				return
 			}
 			u.waiting = slices.Delete(u.waiting, 0, 1)
-			u.sendWaiting()
-		}
-	})
-}
-
-// prepare creates the session and follows it, before the first message starts its run: otherwise the
-// events would begin in the middle of the answer.
-func (u *ui) prepare() {
-	u.later(func(ctx context.Context) func() {
-		err := u.s.Prepare(ctx)
-		return func() {
-			if err != nil {
-				u.sending = false
-				u.fail("not sent", err)
-				u.giveBack()
-				return
+			if u.unfollow == nil { // the message has created the session
+				u.follow()
 			}
-			u.prepared = true
-			u.follow()
+			u.sendWaiting()
 		}
 	})
 }

@@ -39,14 +39,13 @@ type Session struct {
 	in      *compose.Workspace // nil without a workspace
 	rules   *settings.Settings
 
-	mu       sync.Mutex
-	conn     *dial.Conn
-	prepared bool   // the session exists, and its first run was not started
-	id       string // "" before the first message of a new session
-	next     string // the id that a new session gets, once it is needed
-	spec     runspec.Spec
-	about    About
-	repair   sync.Mutex // held while a new daemon is found or started
+	mu     sync.Mutex
+	conn   *dial.Conn
+	id     string // "" before the first message of a new session
+	next   string // the id that a new session gets, once it is needed
+	spec   runspec.Spec
+	about  About
+	repair sync.Mutex // held while a new daemon is found or started
 }
 
 // About describes a session when it was opened.
@@ -117,9 +116,6 @@ func (s *Session) Send(ctx context.Context, text string) error {
 	if s.ID() == "" {
 		return s.run(ctx, text)
 	}
-	if done, err := s.begin(ctx, text); done {
-		return err
-	}
 	var err error
 	for range sendTries {
 		if err = s.steer(ctx, text); !isStatus(err, http.StatusConflict, http.StatusNotFound) {
@@ -145,42 +141,12 @@ func (s *Session) Resume(ctx context.Context) error { return s.run(ctx, "") }
 
 // run starts or continues the run with the environment of this process, so that API keys are there
 // after a restart of the daemon.
-func (s *Session) run(ctx context.Context, text string) error { return s.create(ctx, text, true) }
-
-// Prepare creates a new session without a message, so that its events can be followed from the start
-// of its first run. Send then starts the run.
-func (s *Session) Prepare(ctx context.Context) error {
-	if err := s.create(ctx, "", false); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.prepared = true
-	return nil
-}
-
-// begin starts a prepared run. It reports false if there is none.
-func (s *Session) begin(ctx context.Context, text string) (bool, error) {
-	s.mu.Lock()
-	prepared := s.prepared
-	s.prepared = false
-	s.mu.Unlock()
-	if !prepared {
-		return false, nil
-	}
-	err := s.call(ctx, func(c *client.Client) error {
-		_, err := c.StartRun(ctx, s.ID(), text)
-		return err
-	})
-	return !isStatus(err, http.StatusConflict, http.StatusNotFound), err // a new daemon knows no prepared run
-}
-
-func (s *Session) create(ctx context.Context, text string, start bool) error {
+func (s *Session) run(ctx context.Context, text string) error {
 	if err := s.Missing(); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	spec := s.spec
+	spec, start := s.spec, true
 	spec.Prompt = text
 	spec.Session.ID = s.nextID()
 	s.mu.Unlock()

@@ -359,3 +359,29 @@ func TestSessionKeepsDaemon(t *testing.T) {
 		t.Error("the daemon does not end")
 	}
 }
+
+// Events that begin in the middle of an answer have all of its text.
+func TestSessionJoinsInAnAnswer(t *testing.T) {
+	d := newDesk(t)
+	play := "chunk: 6\ndelay: {chunk: 1h}\nsteps:\n  - text: \"Hello from the model\"\n"
+	if err := os.WriteFile(filepath.Join(d.dir, "play.yaml"), []byte(play), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := d.here(nil, false)
+	defer d.close(s)
+	d.send(s, "hi")
+	for range 2 {
+		text := ""
+		d.until(s, "the text so far", func(e *client.Event) bool {
+			for _, l := range e.Events {
+				if delta, ok := l.(event.TextDelta); ok {
+					text += delta.Text
+				}
+			}
+			return text == "Hello "
+		})
+	}
+	if err := s.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

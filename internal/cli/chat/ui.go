@@ -81,7 +81,6 @@ type ui struct {
 	chosen   policy.Mode          // that the user has chosen last
 	model    string               // the same for the model
 	waiting  []string             // messages that were not accepted yet
-	prepared bool                 // the session was created, and its run starts when the events are followed
 	sending  bool                 // the first of them is being sent
 	early    []string             // commands that were typed before the session was open
 	typed    []string             // messages that the terminal has shown already, while they were typed
@@ -151,10 +150,6 @@ func (u *ui) apply(e *client.Event) {
 	}
 	if m := u.conv.State().Mode; m != u.seenMode { // a change by anyone is newer than the choice here
 		u.seenMode, u.mode = m, ""
-	}
-	if e.CaughtUp && u.prepared {
-		u.prepared, u.sending = false, false
-		u.sendWaiting()
 	}
 	if e.CaughtUp {
 		u.quiet = false

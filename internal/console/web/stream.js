@@ -29,7 +29,7 @@ export function follow(id, after, on) {
       on.caughtUp(data(e));
     });
     for (const end of ['shutdown', 'failed']) es.addEventListener(end, () => { es.close(); again(); });
-    es.onopen = () => on.gap(); // provisional text is sent again
+    es.onopen = () => on.gap(); // the text so far is sent again
     es.onerror = () => {
       on.state('lost');
       if (es.readyState === EventSource.CLOSED) again();

@@ -208,7 +208,7 @@ export class Provisional {
 
   delta({ agent = '', type, event = {} }) {
     const value = (k) => event[k] ?? event[k[0].toUpperCase() + k.slice(1)] ?? '';
-    if (type === 'retrying') return this.by.delete(agent);
+    if (type === 'retrying' || type === 'model_started') return this.by.delete(agent);
     if (type !== 'text_delta' && type !== 'thinking_delta' && type !== 'tool_input_delta') return false;
     const now = this.by.get(agent) || { text: '', thinking: '', tool: '', input: '' };
     if (type === 'text_delta') now.text += value('text');

@@ -10,6 +10,10 @@
 // ring, it reads from the log instead. It then loses deltas and gets a [Gap]. No subscriber can
 // block another or the writer.
 //
+// A subscriber that joins in the middle of an answer gets the text so far, and the output so far of
+// running calls, as deltas after its [CaughtUp]. The hub keeps them even if a session has no
+// subscriber.
+//
 // The records of a run's agents with separate sessions are relayed: the run's log refers to them
 // (run.event "relayed"), and the feed replaces each reference with the records.
 //
@@ -21,6 +25,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/deltas"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -31,7 +36,7 @@ type Kind int
 const (
 	Durable  Kind = iota // records
 	Delta                // a provisional event that is not recorded; the next record replaces it
-	Gap                  // deltas were lost; discard provisional text
+	Gap                  // deltas were lost; what is provisional is sent again after the next CaughtUp
 	CaughtUp             // all records that existed when the subscription began, or at a Gap, were sent
 )
 
@@ -97,15 +102,9 @@ func (e *Event) size() int {
 	for i := range e.Records {
 		n += 256 + len(e.Records[i].Payload)
 	}
-	switch d := e.Delta.(type) {
-	case event.TextDelta:
-		n += len(d.Text)
-	case event.ThinkingDelta:
-		n += len(d.Text)
-	case event.ToolInputDelta:
-		n += len(d.JSON)
-	case event.ToolOutputDelta:
-		n += len(d.Text)
+	if e.Delta != nil {
+		_, text := deltas.Split(e.Delta)
+		n += len(text)
 	}
 	return n
 }

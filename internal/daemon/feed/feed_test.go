@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/deltas"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -88,19 +89,31 @@ func (h *hubEnv) subscribe(after int64) *Subscription {
 
 func (h *hubEnv) publish(text string) { h.hub.Publish("s", "a", event.TextDelta{Text: text}) }
 
+// begin publishes that the agent begins an answer, and end that the next record has it.
+func (h *hubEnv) begin() { h.hub.Publish("s", "a", event.ModelStarted{}) }
+func (h *hubEnv) end()   { h.hub.Publish("s", "a", event.ModelFinished{}) }
+
 // describe returns a short description of an event.
 func describe(e *Event, err error) string {
 	switch {
 	case err != nil:
 		return err.Error()
 	case e.Kind == Delta:
-		return fmt.Sprintf("%v@%d", e.Delta.(event.TextDelta).Text, e.Seq)
+		return fmt.Sprintf("%s@%d", deltaText(e.Delta), e.Seq)
 	case e.Kind == Gap:
 		return fmt.Sprintf("gap@%d", e.Seq)
 	case e.Kind == CaughtUp:
 		return fmt.Sprintf("caught_up@%d", e.Seq)
 	}
 	return fmt.Sprint(e.Seq)
+}
+
+// deltaText returns the text of a delta, or the type of another event.
+func deltaText(e event.Event) string {
+	if kind, text := deltas.Split(e); kind != nil {
+		return text
+	}
+	return e.Type()
 }
 
 // expect reads the next events of a subscription and compares their descriptions.
@@ -183,12 +196,13 @@ func TestDeltas(t *testing.T) {
 		h.add(h.log, item(1))
 		h.publish("b")
 		h.add(h.log, item(1), item(1), item(1)) // these must be read: they come before the deltas
+		h.begin()
 		h.publish("c")
 		h.publish("d")
-		h.expect(s, "1 caught_up@1 a@1 2 b@2 3 4 5 c@5 d@5")
+		h.expect(s, "1 caught_up@1 a@1 2 b@2 3 4 5 model_started@5 c@5 d@5")
 		h.expectNothing(s)
 		again := h.subscribe(2)
-		h.expect(again, "3 4 5 caught_up@5 c@5 d@5") // void deltas are not sent again, the current text is
+		h.expect(again, "3 4 5 caught_up@5 model_started@5 cd@5") // only the current text is sent again
 		h.expectNothing(again)
 	})
 }
@@ -244,12 +258,13 @@ func TestGap(t *testing.T) {
 			h.publish("x")
 			h.add(h.log, item(1))
 		}
+		h.begin()
 		h.publish("y")
-		h.expect(s, "gap@7 8 9 10 caught_up@10 y@10")
+		h.expect(s, "gap@7 8 9 10 caught_up@10 model_started@10 y@10")
 		for range 5 {
 			h.publish("z")
 		}
-		h.expect(s, "gap@10 caught_up@10 z@10 z@10 z@10 z@10") // the beginning of the answer is lost
+		h.expect(s, "gap@10 caught_up@10 model_started@10 yzzzzz@10")
 		h.expectNothing(s)
 	})
 }
@@ -321,6 +336,7 @@ func TestPendingDeltas(t *testing.T) {
 	h.expect(s, "caught_up@1")
 	slow.slow.Store(true)
 	h.add(h.log, item(1), item(1))
+	h.begin()
 	for i := range 12 {
 		h.publish(fmt.Sprint("d", i))
 	}
@@ -332,7 +348,7 @@ func TestPendingDeltas(t *testing.T) {
 		t.Errorf("%d deltas wait", n)
 	}
 	close(slow.open)
-	h.expect(s, "2 3 gap@3 caught_up@3 d8@3 d9@3 d10@3 d11@3")
+	h.expect(s, "2 3 gap@3 caught_up@3 model_started@3 d0d1d2d3d4d5d6d7d8d9d10d11@3")
 }
 
 func TestFrames(t *testing.T) {

@@ -41,12 +41,15 @@ type Hub struct {
 	polls       bool
 	closed      bool
 	unavailable outage
+
+	liveMu sync.Mutex // locked before the mutex of a feed, and before mu
+	live   map[string]*live
 }
 
 // New returns a hub without sessions, because the sessions can only be opened with the hub's
 // observer; [Hub.Serve] sets them.
 func New(o *Options) *Hub {
-	h := &Hub{feeds: map[string]*feed{}}
+	h := &Hub{feeds: map[string]*feed{}, live: map[string]*live{}}
 	if o != nil {
 		h.opt = *o
 	}
@@ -108,9 +111,14 @@ func (w *observer) Deleted(ctx context.Context, id string) error {
 }
 
 func (h *Hub) appended(id string, head session.Record) {
+	h.liveMu.Lock()
+	if l := h.live[id]; l != nil {
+		l.appended()
+	}
 	if f := h.find(id); f != nil {
 		f.appended(head)
 	}
+	h.liveMu.Unlock()
 	if head.Kind != record.KindRedacted {
 		return
 	}
@@ -120,20 +128,37 @@ func (h *Hub) appended(id string, head session.Record) {
 }
 
 // Publish sends an unrecorded event to the subscribers of a session. It never blocks. If an event
-// is published after an append has returned, it is sent after the appended records.
+// is published after an append has returned, it is sent after the appended records. An
+// [event.ToolFinished] is not sent, because it has a record; it ends the output of its call.
 func (h *Hub) Publish(id, agentName string, d event.Event) {
-	if f := h.find(id); f != nil {
+	h.liveMu.Lock()
+	defer h.liveMu.Unlock()
+	l := h.live[id]
+	if l == nil {
+		l = new(live)
+		h.live[id] = l
+	}
+	l.published(agentName, d)
+	if f := h.find(id); f != nil && event.Provisional(d) {
 		f.publish(&Event{Kind: Delta, Session: id, Time: h.opt.Clock(), Agent: agentName, Delta: d})
 	}
+}
+
+// Ended discards the texts so far of a session. It is called when a run has ended, after its last
+// Publish.
+func (h *Hub) Ended(id string) {
+	h.liveMu.Lock()
+	defer h.liveMu.Unlock()
+	delete(h.live, id)
 }
 
 // FromEnd is a seq for subscriptions: the subscription starts with the next append.
 const FromEnd int64 = -1
 
 // Subscribe subscribes to the records after a seq: 0 starts at the beginning, [FromEnd] at the end.
-// The subscriber first gets the existing records without deltas, then [CaughtUp], then the deltas
-// since the last record that the feed still has, and then everything new. So a client that
-// reconnects discards provisional text and still gets the current answer so far.
+// The subscriber first gets the existing records without deltas, then [CaughtUp], then the text so
+// far of each answer that an agent writes, and then everything new. The text so far begins with
+// [event.ModelStarted], which tells a client that reconnects to replace the text that it has.
 //
 // Errors come from the store, for example [session.ErrNotFound]. If the seq is after the head, the
 // error is ErrInvalid. After [Hub.Close], it is ErrClosed.
@@ -153,9 +178,7 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscript
 		h.unfollow(f)
 		return nil, err
 	}
-	s := &Subscription{feed: f, done: make(chan struct{})}
-	f.begin(s, m, after)
-	return s, nil
+	return f.begin(m, after), nil
 }
 
 // Await subscribes from the beginning to a session that may not exist yet. The subscriber gets its
@@ -171,9 +194,7 @@ func (h *Hub) Await(ctx context.Context, id string) (*Subscription, error) {
 		h.unfollow(f)
 		return nil, err
 	}
-	s := &Subscription{feed: f, done: make(chan struct{})}
-	f.begin(s, m, 0)
-	return s, nil
+	return f.begin(m, 0), nil
 }
 
 // Close ends all subscriptions and waits for the hub's goroutines. Calling it twice has no effect.

@@ -30,8 +30,9 @@ type feed struct {
 	head   int64          // the seq of the last record that was added to the ring, or of the record before the ring
 	digest session.Digest // the digest of the record at head; zero if unknown
 	known  int64          // the last record that is known to exist
-	deltas int64          // number of deltas added to the ring so far
-	atHead int64          // how many of those deltas are before head
+
+	published int64 // the number of the last delta that was published
+	dropped   int64 // the number of the last delta that was dropped from the ring
 
 	pending      []entry // deltas that follow a record that is not in the ring yet
 	pendingBytes int
@@ -44,12 +45,12 @@ type feed struct {
 
 // entry is an entry of a ring.
 type entry struct {
-	event *Event
-	err   error // set instead of event if the record cannot be read; with state transient, no record can be read
-	seq   int64
-	prior int64 // how many deltas precede this entry, including those that the ring dropped
-	size  int
-	state entryState
+	event  *Event
+	err    error // set instead of event if the record cannot be read; with state transient, no record can be read
+	seq    int64
+	number int64 // of a delta, or of the last lost delta, in the order of publication
+	size   int
+	state  entryState
 }
 
 type entryState int
@@ -77,25 +78,33 @@ type readRecord struct {
 	prev, digest session.Digest // zero if the record cannot be read
 }
 
-// begin positions a new subscriber.
-func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
+// begin returns a new subscriber.
+func (f *feed) begin(m session.Meta, after int64) *Subscription {
+	f.hub.liveMu.Lock()
+	defer f.hub.liveMu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.head == unknown {
 		f.head, f.digest = m.Head, m.HeadDigest
-		f.known = max(f.known, m.Head)
-		f.load()
 	}
+	f.known = max(f.known, m.Head)
+	f.load()
 	f.watch()
-	s.seq, s.catching = after, true
-	s.target, s.mark = max(f.head, m.Head), f.deltas
-	if s.target == f.head {
-		s.mark = max(f.atHead, f.dropped())
-	}
+	s := &Subscription{feed: f, done: make(chan struct{}), seq: after}
+	f.join(s)
 	if after == FromEnd {
 		s.seq = s.target
 	}
-	s.pos, s.deltas = f.first, f.dropped()
+	return s
+}
+
+// join makes a subscriber catch up. It then gets the texts so far, and the deltas after them. The
+// caller holds hub.liveMu and f.mu.
+func (f *feed) join(s *Subscription) {
+	s.catching, s.target, s.delta, s.texts = true, f.known, f.published, nil
+	if l := f.hub.live[f.id]; l != nil {
+		s.texts = l.texts()
+	}
 }
 
 // appended handles a notification of the new head. If the notification contains the next record,
@@ -120,14 +129,15 @@ func (f *feed) publish(e *Event) {
 	if f.head == unknown || f.deleted != nil {
 		return
 	}
-	n := entry{event: e, seq: f.known, size: e.size(), state: delta}
+	f.published++
+	n := entry{event: e, seq: f.known, number: f.published, size: e.size(), state: delta}
 	if f.known <= f.head {
 		f.push(n)
 		f.wakeReaders()
 		return
 	}
-	if len(f.pending) >= f.hub.opt.BufferSize || f.pendingBytes+n.size > f.hub.opt.Bytes {
-		f.pending, f.pendingBytes = append(f.pending[:0], entry{seq: f.known, state: lost}), 0
+	if k := len(f.pending); k > 0 && (k >= f.hub.opt.BufferSize || f.pendingBytes+n.size > f.hub.opt.Bytes) {
+		f.pending, f.pendingBytes = append(f.pending[:0], entry{seq: f.pending[0].seq, number: f.published - 1, state: lost}), 0
 	}
 	f.pending = append(f.pending, n)
 	f.pendingBytes += n.size
@@ -146,7 +156,7 @@ func (f *feed) add(r readRecord) {
 		f.relayed[r.relay] = true
 	}
 	f.push(r.entry)
-	f.head, f.digest, f.atHead = r.seq, r.digest, f.deltas
+	f.head, f.digest = r.seq, r.digest
 	f.known = max(f.known, f.head)
 	f.addPendingDeltas(f.head)
 }
@@ -169,13 +179,11 @@ func (f *feed) addPendingDeltas(seq int64) {
 // push adds an entry to the ring. If the ring then exceeds its limits, push drops the oldest
 // entries.
 func (f *feed) push(n entry) {
-	n.prior = f.deltas
 	if n.state != stored {
 		n.seq = max(n.seq, f.head) // do this even if the head could not be read
 	}
 	if n.state == delta {
 		n.event.Seq = n.seq
-		f.deltas++
 	}
 	f.ring = append(f.ring, n)
 	f.bytes += n.size
@@ -188,18 +196,11 @@ func (f *feed) push(n entry) {
 func (f *feed) drop(n int) {
 	for i := range f.ring[:n] {
 		f.bytes -= f.ring[i].size
+		f.dropped = max(f.dropped, f.ring[i].number)
 	}
 	clear(f.ring[:n])
 	f.ring = f.ring[n:]
 	f.first += int64(n)
-}
-
-// dropped returns the number of deltas that are no longer in the ring.
-func (f *feed) dropped() int64 {
-	if len(f.ring) > 0 {
-		return f.ring[0].prior
-	}
-	return f.deltas
 }
 
 // wakeReaders wakes waiting subscribers. The caller holds f.mu.

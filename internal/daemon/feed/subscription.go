@@ -7,20 +7,21 @@ import (
 )
 
 // Subscription is one subscriber of a feed. Except for Close, only one goroutine may use it. It has
-// no queue of events: it only stores its position in the ring or in the log.
+// no queue of events, except for the texts so far when it begins: it only stores its position in the
+// ring or in the log.
 type Subscription struct {
 	feed *feed
 	once sync.Once
 	done chan struct{}
 
-	seq    int64        // the seq of the last record sent
-	pos    int64        // the position in the ring to read next
-	deltas int64        // deltas before that position
-	read   []readRecord // events that were read from the log and not sent yet
+	seq   int64        // the seq of the last record sent
+	pos   int64        // the position in the ring to read next
+	delta int64        // the number of the last delta that was sent, or that texts contain
+	read  []readRecord // events that were read from the log and not sent yet
 
-	catching bool  // catching up: the records up to target are sent without deltas
-	target   int64 // a seq
-	mark     int64 // deltas before the events after target
+	catching bool     // catching up: the records up to target are sent without deltas
+	target   int64    // a seq
+	texts    []*Event // the texts so far, to be sent when the subscriber has caught up
 }
 
 // Next returns the next event; it waits for one if necessary. Its errors are: the error of ctx,
@@ -31,6 +32,12 @@ func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 	for {
 		if err := s.ended(ctx); err != nil {
 			return nil, err
+		}
+		if !s.catching && len(s.texts) > 0 {
+			e := s.texts[0]
+			s.texts = s.texts[1:]
+			e.Session, e.Seq, e.Time = s.feed.id, s.seq, s.feed.hub.opt.Clock()
+			return e, nil
 		}
 		if len(s.read) > 0 && (!s.catching || s.seq < s.target) {
 			r := s.read[0]
@@ -43,6 +50,8 @@ func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 		switch {
 		case m.event != nil || m.err != nil:
 			return m.event, m.err
+		case m.gap:
+			return s.feed.gap(s), nil
 		case m.wait != nil:
 			select {
 			case <-m.wait:
@@ -51,6 +60,9 @@ func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 			case <-s.feed.hub.ctx.Done():
 			}
 		default:
+			if s.catching { // deltas after target can be lost, which is reported before the records that follow them
+				m.until = min(m.until, s.target)
+			}
 			records, err := s.feed.read(ctx, s.seq, m.until)
 			if len(records) == 0 && err != nil {
 				return nil, err
@@ -80,11 +92,12 @@ func (s *Subscription) Close() {
 	})
 }
 
-// step says what a subscriber does next: return an event or an error, wait, or read the log up to
-// until.
+// step says what a subscriber does next: return an event or an error, report lost deltas, wait, or
+// read the log up to until.
 type step struct {
 	event *Event
 	err   error
+	gap   bool
 	wait  <-chan struct{}
 	until int64
 }
@@ -98,10 +111,9 @@ func (f *feed) next(s *Subscription) step {
 		return step{err: f.deleted}
 	case s.catching && s.seq >= s.target:
 		s.catching = false
-		s.deltas = max(s.deltas, s.mark)
 		return step{event: f.ownEvent(s, CaughtUp)}
-	case !s.catching && s.pos < f.first && f.dropped() > s.deltas:
-		return step{event: f.gap(s)}
+	case !s.catching && f.dropped > s.delta:
+		return step{gap: true}
 	}
 	for p := max(s.pos, f.first); p < f.first+int64(len(f.ring)); p++ {
 		n := &f.ring[p-f.first]
@@ -111,7 +123,7 @@ func (f *feed) next(s *Subscription) step {
 			}
 			return f.deliver(s, p, n)
 		}
-		s.step(p, n)
+		s.pos = p + 1
 	}
 	if s.seq < f.head {
 		return step{until: f.head}
@@ -122,29 +134,25 @@ func (f *feed) next(s *Subscription) step {
 	return step{wait: f.wake}
 }
 
-// isObsolete reports whether a subscriber no longer needs an entry: it has the record, or the delta
-// is no longer valid.
+// isObsolete reports whether a subscriber no longer needs an entry: it has the record or the delta.
 func (s *Subscription) isObsolete(n *entry) bool {
-	if n.state == stored {
+	switch n.state {
+	case stored:
 		return n.seq <= s.seq
+	case delta, lost:
+		return n.number <= s.delta
 	}
-	return n.seq < s.seq || s.catching && n.seq < s.target
-}
-
-// step moves the subscriber's position past the entry at p.
-func (s *Subscription) step(p int64, n *entry) {
-	s.pos, s.deltas = p+1, n.prior
-	if n.state == delta {
-		s.deltas++
-	}
+	return n.seq < s.seq
 }
 
 // deliver returns the entry at p to a subscriber.
 func (f *feed) deliver(s *Subscription, p int64, n *entry) step {
-	s.step(p, n)
+	s.pos = p + 1
 	switch n.state {
 	case lost:
-		return step{event: f.gap(s)}
+		return step{gap: true}
+	case delta:
+		s.delta = n.number
 	case stored:
 		s.seq = n.seq
 	}
@@ -153,7 +161,11 @@ func (f *feed) deliver(s *Subscription, p int64, n *entry) step {
 
 // gap returns a Gap event, because deltas were lost, and makes the subscriber catch up.
 func (f *feed) gap(s *Subscription) *Event {
-	s.catching, s.target, s.mark = true, f.head, max(f.atHead, f.dropped())
+	f.hub.liveMu.Lock()
+	defer f.hub.liveMu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.join(s)
 	return f.ownEvent(s, Gap)
 }
 

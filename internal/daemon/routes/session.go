@@ -64,7 +64,7 @@ func eventRoutes() []Route {
 	return []Route{{
 		Method: http.MethodGet, Path: "/v1/sessions/{id}/events", ID: "listEvents", Tag: "sessions",
 		Doc: "Lists the records of a session, oldest first, including those of a run's agents. With Accept: " +
-			"text/event-stream, sends them as they are appended, also for a run that is only prepared: events record (id: its seq), delta, gap, caught_up, deleted, shutdown.",
+			"text/event-stream, sends them as they are appended, also for a run that is only prepared: events record (id: its seq), delta, gap, caught_up, deleted, shutdown. After caught_up, deltas have the text so far of each answer that an agent writes.",
 		Scope: api.ScopeRead, Response: api.Records{}, Types: []string{EventStream},
 		Problems: orNotFound(outcome.Unavailable),
 		Query: []Param{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/deltas"
 )
 
 // streamMasker masks secrets in streamed text in the same way as they are masked in the item that
@@ -50,7 +51,7 @@ func (v *streamMasker) write(e event.Event) []event.Event {
 	if v.mask == nil {
 		return []event.Event{e}
 	}
-	kind, text := splitDelta(e)
+	kind, text := deltas.Split(e)
 	if kind == nil {
 		return append(v.flush(), v.masked(e))
 	}
@@ -95,7 +96,7 @@ func (v *streamMasker) emit(end int) []event.Event {
 	if !follows || more == "" {
 		return nil
 	}
-	return []event.Event{withText(v.of, more)}
+	return []event.Event{deltas.Join(v.of, more)}
 }
 
 // completePrefix returns the length of the prefix that cannot contain the beginning of a secret.
@@ -113,38 +114,4 @@ func completePrefix(text string) int {
 		return len(text)
 	}
 	return i
-}
-
-// splitDelta splits a provisional event into its kind and its text. For all other events, the result
-// kind is nil.
-func splitDelta(e event.Event) (kind event.Event, text string) {
-	switch e := e.(type) {
-	case event.TextDelta:
-		return event.TextDelta{}, e.Text
-	case event.ThinkingDelta:
-		return event.ThinkingDelta{}, e.Text
-	case event.ToolInputDelta:
-		return event.ToolInputDelta{Use: e.Use, Tool: e.Tool}, e.JSON
-	case event.ToolOutputDelta:
-		return event.ToolOutputDelta{Use: e.Use}, e.Text
-	}
-	return nil, ""
-}
-
-func withText(kind event.Event, text string) event.Event {
-	switch k := kind.(type) {
-	case event.TextDelta:
-		k.Text = text
-		return k
-	case event.ThinkingDelta:
-		k.Text = text
-		return k
-	case event.ToolInputDelta:
-		k.JSON = text
-		return k
-	case event.ToolOutputDelta:
-		k.Text = text
-		return k
-	}
-	return kind
 }

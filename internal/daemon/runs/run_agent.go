@@ -267,6 +267,8 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 				m.handOver(ctx, false)
 			}
 		}
+	case event.ToolFinished:
+		m.publishAll([]event.Event{event.ToolFinished{Use: e.Use}}) // ends the output so far
 	case event.TurnStarted:
 		m.setBetween(false)
 	case event.TurnFinished:

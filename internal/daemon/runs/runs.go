@@ -154,6 +154,7 @@ func (r *Runs) forget(x *run) {
 	defer r.mu.Unlock()
 	if r.live[x.id] == x {
 		delete(r.live, x.id)
+		r.o.Hub.Ended(x.id)
 	}
 }
 
