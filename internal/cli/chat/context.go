@@ -166,22 +166,3 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
-
-// editFile lends the terminal to $EDITOR.
-func (u *ui) editFile(path string) {
-	u.outside = func() {
-		if err := u.attached(func(in, out *os.File) error { return runEditor(u.ctx, u.p, path, in, out) }); err != nil {
-			u.fail("editor", err)
-		}
-	}
-}
-
-// attached runs something on the terminal.
-func (u *ui) attached(do func(in, out *os.File) error) error {
-	in, ok1 := u.p.Stdin.(*os.File)
-	out, ok2 := u.p.Stdout.(*os.File)
-	if !ok1 || !ok2 {
-		return outcome.Invalid("this needs a terminal", "")
-	}
-	return do(in, out)
-}

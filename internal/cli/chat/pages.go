@@ -46,8 +46,11 @@ func (u *ui) pickKey(k edit.Key) {
 }
 
 func (u *ui) pageKey(k edit.Key) {
-	if u.page.Press(k) == pager.Closed || k.Ctrl && k.Code == 'c' {
+	switch done := u.page.Press(k); {
+	case done == pager.Closed || k.Ctrl && k.Code == 'c':
 		u.page = nil
+	case done == pager.Open:
+		u.editText(u.page.Text(), func(string) {})
 	}
 }
 

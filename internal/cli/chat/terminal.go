@@ -1,20 +1,15 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
-	"os/exec"
-	"strings"
 	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
-	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
-	"github.com/holdfast-dev/holdfast/internal/term/edit"
 	"github.com/holdfast-dev/holdfast/internal/term/input"
 	"github.com/holdfast-dev/holdfast/internal/term/live"
 )
@@ -65,7 +60,7 @@ func (s *screen) loop(ctx context.Context) error {
 			if !ok {
 				return nil
 			}
-			if err := s.input(ctx, e); err != nil {
+			if err := s.input(e); err != nil {
 				return err
 			}
 		case then := <-s.u.done:
@@ -91,15 +86,12 @@ func (s *screen) loop(ctx context.Context) error {
 }
 
 // input takes what the terminal sends.
-func (s *screen) input(ctx context.Context, e uv.Event) error {
+func (s *screen) input(e uv.Event) error {
 	switch e := e.(type) {
 	case uv.KeyPressEvent:
 		k := keyOf(e)
-		switch {
-		case k.Ctrl && k.Code == 'z':
+		if k.Ctrl && k.Code == 'z' {
 			return s.suspend()
-		case k.Ctrl && k.Code == 'x', s.u.page != nil && k.Text == "o":
-			return s.edit(ctx)
 		}
 		s.u.key(k)
 	case uv.MouseWheelEvent:
@@ -172,37 +164,6 @@ func (s *screen) suspend() error {
 	return s.keys.Suspend()
 }
 
-// edit lets the user edit the text of the box in $EDITOR, or read the page there.
-func (s *screen) edit(ctx context.Context) error {
-	page := s.u.page != nil
-	text := s.u.box.Text()
-	if page {
-		text = s.u.page.Text()
-	}
-	path, err := writeDraft(text)
-	if path != "" {
-		defer func() { _ = os.Remove(path) }()
-	}
-	if err != nil {
-		s.u.fail("editor", err)
-		return nil
-	}
-	var failed error
-	if err := s.lend(func() { failed = runEditor(ctx, s.u.p, path, s.in, s.out) }); err != nil {
-		return err
-	}
-	b, err := os.ReadFile(path)
-	switch {
-	case failed != nil:
-		s.u.fail("editor", failed)
-	case err != nil:
-		s.u.fail("editor", err)
-	case !page:
-		s.u.box.Set(edit.Entry{Text: strings.TrimRight(string(b), "\n")})
-	}
-	return nil
-}
-
 // lendWhereNeeded gives the terminal to what needs it.
 func (s *screen) lendWhereNeeded() error {
 	u := s.u
@@ -241,29 +202,11 @@ func (s *screen) lend(do func()) (err error) {
 	return err
 }
 
-// writeDraft writes a text to a private file for the editor.
-func writeDraft(text string) (path string, err error) {
-	f, err := os.CreateTemp("", "holdfast-*.md")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(text)
-	return f.Name(), errors.Join(err, f.Close())
-}
-
-// runEditor runs $VISUAL or $EDITOR, which can have arguments.
-func runEditor(ctx context.Context, p *command.Program, path string, in, out *os.File) error {
-	words := strings.Fields(cmp.Or(p.Getenv("VISUAL"), p.Getenv("EDITOR"), "vi"))
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // the user's own editor
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Env, in, out, out
-	return cmd.Run()
-}
-
-// close gives the terminal back.
-func (s *screen) close() error {
-	var err error
+// close gives the terminal back, also if drawing panics.
+func (s *screen) close() (err error) {
+	defer func() { err = errors.Join(err, s.keys.Close()) }()
 	if s.whole {
 		err = s.draw.Alternate(false)
 	}
-	return errors.Join(err, s.draw.Close(), s.keys.Close())
+	return errors.Join(err, s.draw.Close())
 }

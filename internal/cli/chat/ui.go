@@ -366,6 +366,8 @@ func (u *ui) command(k edit.Key) bool {
 	case u.scrollKey(k):
 	case ctrl == 'o':
 		u.openTranscript()
+	case ctrl == 'x':
+		u.editBox()
 	case ctrl == 'l':
 		u.rows = append(u.rows, clearScreen)
 	case ctrl == 'g' && u.inbox.Focused():

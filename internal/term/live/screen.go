@@ -186,8 +186,11 @@ func (s *Screen) rowsAbove() int {
 		return min(s.y, s.height-1)
 	}
 	n := 0
-	for _, r := range s.rows[:s.y] {
+	for _, r := range s.rows[:min(s.y, len(s.rows))] {
 		n += max(1, (len(r.cells)+s.width-1)/s.width)
+	}
+	if s.y >= len(s.rows) { // a hidden cursor stays below a block that has shrunk
+		return min(n, s.height-1)
 	}
 	if w := len(s.rows[s.y].cells); w > s.width {
 		x := s.x

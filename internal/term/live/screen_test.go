@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"pgregory.net/rapid"
 )
@@ -155,6 +156,37 @@ func TestResizeLeavesNoStaleRows(t *testing.T) {
 		draw(t, s, &Position{2, 1}, rule, "> ", rule, "status")
 		same(t, term, "finished", rule, ">", rule, "status")
 	}
+}
+
+// Whatever the sizes, the blocks and the cursor are, the last frame is on the screen as a whole.
+func TestAnySize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(2, 12)
+		term := newTerminal(size.Draw(t, "width"), size.Draw(t, "height"))
+		s := New(term, &Options{Width: term.Width(), Height: term.Height(), Env: rapid.SampledFrom([][]string{noReflow, nil}).Draw(t, "environment")})
+		for range rapid.IntRange(1, 12).Draw(t, "frames") {
+			if rapid.Bool().Draw(t, "resized") {
+				term.Resize(size.Draw(t, "width"), size.Draw(t, "height"))
+				s.Resize(term.Width(), term.Height())
+			}
+			block := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "日本", "longertextthatiscut"}), 1, 14).Draw(t, "block")
+			var cursor *Position
+			if rapid.Bool().Draw(t, "cursor") {
+				cursor = &Position{0, rapid.IntRange(0, len(block)-1).Draw(t, "row")}
+			}
+			if err := s.Draw(block, cursor); err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for _, l := range block[max(0, len(block)-term.Height()):] {
+				want = append(want, ansi.Cut(l, 0, term.Width()))
+			}
+			got := strings.Join(term.rows(), "\n")
+			if want := strings.Join(want, "\n"); got != want && !strings.HasSuffix(got, "\n"+want) {
+				t.Fatalf("terminal:\n%s\nwant at the end:\n%s\nlast frame: %q", got, want, term.last)
+			}
+		}
+	})
 }
 
 // Whatever a line has, its cells have no control characters and fit.
