@@ -51,8 +51,15 @@ func TestLongSessionKilledAndCompacted(t *testing.T) {
 		}
 		delete(got, name)
 	}
-	for name := range got {
-		t.Errorf("%s is left over", name)
+	copies := 0 // a kill can leave the complete copy that was about to replace a file
+	for name, text := range got {
+		if !strings.HasPrefix(filepath.Base(name), ".holdfast-") || text == "" {
+			t.Errorf("%s is left over", name)
+		}
+		copies++
+	}
+	if copies > kills {
+		t.Errorf("%d copies are left over by %d kills", copies, kills)
 	}
 	for _, l := range []*longSession{whole, killed} {
 		l.verify(t)

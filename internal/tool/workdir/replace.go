@@ -52,7 +52,9 @@ func (f *Folders) replace(p Path, data []byte, before fs.FileInfo, mode fs.FileM
 var errNamed = errors.New("unnamed temporary files are not supported here")
 
 // put writes the temporary file and moves it to its place. If possible, the file has no name until
-// it is complete, so that a kill leaves nothing in the folder.
+// it is complete, so that a kill leaves nothing in the folder. Only a file that replaces another one
+// needs a name before it is moved, because Linux cannot link over an existing file: a kill between
+// the two calls leaves a complete copy under a name that begins with .holdfast-.
 func (f *Folders) put(p Path, data []byte, before fs.FileInfo, mode fs.FileMode, named bool) (fs.FileInfo, error) {
 	temp := path.Join(path.Dir(p.Rel), ".holdfast-"+rand.Text()[:16])
 	out, named, err := openTemp(p.Root, temp, tempMode(before, mode), named)
