@@ -243,15 +243,17 @@ func show(b *strings.Builder, list []*client.Event) {
 	}
 }
 
+var kinds = [...]string{"user", "answer", "thinking", "called", "note", "answered", "ended"}
+
 func updateText(u conversation.Update) string {
 	switch {
 	case u.Discard:
 		return "discard"
 	case u.Block == nil:
-		return fmt.Sprintf("+ %s %q", u.Kind, u.Delta)
+		return fmt.Sprintf("+ %s %q", kinds[u.Kind], u.Delta)
 	}
 	x := u.Block
-	parts := []string{strconv.FormatInt(x.Seq, 10), x.Kind.String()}
+	parts := []string{strconv.FormatInt(x.Seq, 10), kinds[x.Kind]}
 	add := func(name, value string) {
 		if value != "" {
 			parts = append(parts, name+"="+strconv.Quote(value))

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
@@ -134,12 +133,4 @@ func same(a, b string) bool {
 // provisional returns the source of an event without a record.
 func (c *Conversation) provisional(agent string) source {
 	return source{Record: &noRecord, agent: c.label(agent)}
-}
-
-func (k Kind) String() string {
-	names := [...]string{"user", "answer", "thinking", "called", "note", "answered", "ended"}
-	if int(k) >= len(names) || k < 0 {
-		return fmt.Sprintf("kind %d", int(k))
-	}
-	return names[k]
 }

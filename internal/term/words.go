@@ -16,6 +16,29 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Short formats a number in at most six characters: "840", "12.4k", "200k", "2.5M".
+func Short(n int64) string {
+	switch {
+	case n >= 999_500_000:
+		return fmt.Sprintf("%.1fG", float64(n)/1e9)
+	case n >= 999_500:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 100_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n >= 1000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+// Tokens formats a number of tokens.
+func Tokens(n int64) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return Short(n) + " tokens"
+}
+
 // Dollars formats an amount in US dollars, with four decimals if it is below one cent.
 func Dollars(usd float64) string {
 	if usd < 0.01 {
@@ -86,13 +109,19 @@ func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// Elapsed formats a duration: "0.3 s", "2 min 5 s".
+// Elapsed formats a duration in few characters: "0.3 s", "12 s", "2 min 5 s".
 func Elapsed(d time.Duration) string {
 	switch {
+	case d < 0:
+		return "0 s"
 	case d < 100*time.Millisecond:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
+	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
-	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }

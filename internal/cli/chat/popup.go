@@ -21,11 +21,15 @@ type popup struct {
 func (u *ui) complete() {
 	u.popup = nil
 	word, start := u.box.Word()
+	begins := !u.mention
+	if u.mention = strings.HasPrefix(word, "@"); u.mention && begins && u.files != nil {
+		u.files.Refresh()
+	}
 	var items []pick.Item
 	switch {
 	case start == 0 && strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/"):
 		items = u.slashItems()
-	case strings.HasPrefix(word, "@"):
+	case u.mention:
 		items = u.fileItems()
 	default:
 		return
@@ -53,19 +57,21 @@ func (u *ui) slashItems() (items []pick.Item) {
 	return items
 }
 
+func (u *ui) closePopup() { u.popup, u.mention = nil, false }
+
 // popupKey takes a key of the list. Enter sends a command that is typed whole.
 func (u *ui) popupKey(k edit.Key) bool {
 	it, ok := u.popup.Selected()
 	switch {
 	case k.Name == "esc":
-		u.popup = nil
+		u.closePopup()
 		return true
 	case k.Name == "up", k.Name == "down", k.Ctrl && (k.Code == 'n' || k.Code == 'p'):
 		return u.popup.Press(k) != pick.Ignored
 	case ok && (k.Name == "tab" && !k.Shift || k.Name == "enter" && !k.Alt && !k.Ctrl && !k.Shift):
 		whole := it.Value == u.popup.word || files.Quote(it.Value) == u.popup.word
 		start, word := u.popup.start, u.popup.word
-		u.popup = nil
+		u.closePopup()
 		if whole && k.Name == "enter" {
 			return false
 		}
@@ -103,14 +109,16 @@ func (u *ui) fileItems() []pick.Item {
 		u.files = files.Start(&files.Options{Dir: u.cwd})
 	}
 	items, done := u.files.Items()
-	if !done {
+	if !done && !u.walking {
+		u.walking = true
 		u.later(func(ctx context.Context) func() {
 			select {
 			case <-u.files.Changed():
 			case <-ctx.Done():
 			}
 			return func() {
-				if u.popup != nil || len(items) == 0 {
+				u.walking = false
+				if u.mention {
 					u.complete()
 				}
 			}

@@ -69,6 +69,8 @@ type ui struct {
 	unsaved   []edit.Entry   // typed before the session was open, for the history
 	history   *edit.History
 	files     *files.Index // nil until the first @
+	mention   bool         // the word before the cursor begins with @, and its list is wanted
+	walking   bool         // a change of files is awaited
 	own       *ownCommand  // that runs now, or nil
 	notify    *notifier
 	cli       func(ctx context.Context, args ...string) (string, error) // runs a command of this program and returns what it prints
@@ -343,7 +345,9 @@ func (u *ui) key(k edit.Key) {
 	case edit.Submit:
 		u.submit()
 	case edit.Handled:
-		if u.popup = nil; u.box.Mode() != "normal" {
+		if u.box.Mode() == "normal" {
+			u.closePopup()
+		} else {
 			u.complete()
 		}
 	case edit.Ignored:
@@ -445,7 +449,7 @@ func (u *ui) submit() {
 		}
 		return
 	}
-	u.popup = nil
+	u.closePopup()
 	if u.past.page != nil {
 		u.past.page.Press(edit.Key{Name: "end"})
 	}

@@ -160,3 +160,16 @@ func TestWholeFile(t *testing.T) {
 	x.press("enter")
 	x.until("Hello.")
 }
+
+// A file that was made after the first @ is offered too.
+func TestNewFile(t *testing.T) {
+	x := talk(t, "steps: [{text: Hello.}]", nil)
+	for _, name := range []string{"old.go", "new.go"} {
+		if err := os.WriteFile(filepath.Join(x.u.cwd, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x.types("@" + name[:3])
+		x.until("❯ " + name)
+		x.press("esc", "ctrl-u")
+	}
+}

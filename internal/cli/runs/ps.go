@@ -86,7 +86,7 @@ func (c *psCmd) lines(p *command.Program, list []*row, all []session.Meta) []str
 	for _, r := range list {
 		cells = append(cells, []string{
 			term.Escape(short(r.ID)), term.Truncate(stateWord(r, p.Clock()), ofState), shortAge(p.Clock().Sub(r.UpdatedAt)), term.Truncate(modelName(r.Model), ofModel),
-			tokens(r.Tokens), cost(r.CostUSD), term.Truncate(cmp.Or(r.Title, r.FirstPrompt, "-"), 60),
+			term.Short(r.Tokens), cost(r.CostUSD), term.Truncate(cmp.Or(r.Title, r.FirstPrompt, "-"), 60),
 		})
 	}
 	lines := layout(columns(cells, room), room)
@@ -195,19 +195,6 @@ func shortAge(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
-// tokens returns a number of tokens in at most six characters.
-func tokens(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.1fG", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 1e3:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
 }
 
 // cost returns a cost, or "-" if there is none.

@@ -144,7 +144,7 @@ func (c *statsCmd) table(p *command.Program, doc statsDoc) {
 		if !narrow {
 			row = append(row, fmt.Sprint(r.ToolCalls), fmt.Sprint(r.Denials))
 		}
-		cells = append(cells, append(row, tokens(r.Tokens), cost(r.CostUSD), ""))
+		cells = append(cells, append(row, term.Short(r.Tokens), cost(r.CostUSD), ""))
 	}
 	last := ""
 	for _, r := range doc.Days {

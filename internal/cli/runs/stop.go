@@ -119,7 +119,7 @@ func (c *stopCmd) print(ctx context.Context, p *command.Program, s *session.Sess
 		}
 		return nil
 	}
-	p.Err.Line("stopped session %s: kept %s (%s tokens, cost %s)", name, term.Count(m.MessageCount, "item"), tokens(total.Usage.Total()), cost(total.CostUSD))
+	p.Err.Line("stopped session %s: kept %s (%s, cost %s)", name, term.Count(m.MessageCount, "item"), term.Tokens(total.Usage.Total()), cost(total.CostUSD))
 	p.Err.Hint("resume it: " + resume + ` "…"`)
 	return nil
 }

@@ -418,7 +418,7 @@ func (v *Text) result(r event.Result) {
 		v.Program.Err.Line("%s %s", t.Yellow("denied:"), term.Escape(deniedText(n)))
 		v.Program.Err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
 	}
-	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "model call"), tokens(r.Usage)}
+	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "model call"), term.Tokens(r.Usage.Total())}
 	if r.SessionID == "" {
 		facts[0] = "no session"
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -175,17 +174,6 @@ func (h *History) remember(n Entry) bool {
 	h.entries = append(h.entries, n)
 	h.entries = h.entries[max(0, len(h.entries)-maxEntries):]
 	return true
-}
-
-// Forget removes the entries that were sent to a session, from memory and from the file.
-func (h *History) Forget(ctx context.Context, session string) error {
-	h.mu.Lock()
-	h.entries = slices.DeleteFunc(h.entries, func(n Entry) bool { return n.Session == session })
-	h.mu.Unlock()
-	if h.path == "" {
-		return nil
-	}
-	return inputlog.Remove(ctx, h.path, func(n *inputlog.Entry) bool { return n.Session == session })
 }
 
 // newest returns the newest lines within the kept sizes, each with its line break.

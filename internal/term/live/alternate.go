@@ -34,9 +34,6 @@ func (s *Screen) Alternate(on bool) error {
 	return err
 }
 
-// IsAlternate reports whether the alternate screen is shown.
-func (s *Screen) IsAlternate() bool { return s.inline != nil }
-
 // beginAlternate erases the alternate screen before the first frame and after a resize or Clear.
 func (s *Screen) beginAlternate(p *painter) bool {
 	if s.started && !s.resized && !s.cleared {

@@ -40,7 +40,7 @@ func TestAlternate(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s.IsAlternate() || !strings.HasPrefix(strings.Join(term.rows(), "\n"), "finished\nlater") {
+	if s.inline != nil || !strings.HasPrefix(strings.Join(term.rows(), "\n"), "finished\nlater") {
 		t.Errorf("after Close:\n%s", strings.Join(term.rows(), "\n"))
 	}
 	if pos := term.CursorPosition(); pos.X != 0 || pos.Y != 2 {

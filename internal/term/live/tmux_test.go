@@ -37,7 +37,7 @@ func program() error {
 	defer r.Close()
 	s := live.New(os.Stdout, &live.Options{Env: os.Environ()})
 	defer s.Close()
-	width, height, typed := 80, 24, ""
+	width, height, typed, whole := 80, 24, "", false
 	for e := range r.Events() {
 		switch e := e.(type) {
 		case uv.WindowSizeEvent:
@@ -56,7 +56,8 @@ func program() error {
 			case "ctrl+l":
 				s.Clear()
 			case "ctrl+o":
-				if err := s.Alternate(!s.IsAlternate()); err != nil {
+				whole = !whole
+				if err := s.Alternate(whole); err != nil {
 					return err
 				}
 			case "enter":
@@ -66,7 +67,7 @@ func program() error {
 				typed += e.Text
 			}
 		}
-		if s.IsAlternate() {
+		if whole {
 			if err := s.Draw(wholePage(height), nil); err != nil {
 				return err
 			}

@@ -141,15 +141,6 @@ func (p *Pager) Rows() int {
 	return p.rows
 }
 
-// Focused returns the section that Enter folds. There is none if no section has a title.
-func (p *Pager) Focused() (Section, bool) {
-	p.settle()
-	if p.focus < 0 {
-		return Section{}, false
-	}
-	return p.parts[p.focus].Section, true
-}
-
 // head is the number of title lines.
 func (s *part) head() int {
 	if s.Title == "" {

@@ -45,15 +45,13 @@ const (
 
 // Options configures an index.
 type Options struct {
-	Dir  string                // the project, or a folder in it
-	Hide func(abs string) bool // also not offered, for example because a rule denies reading; may be nil
+	Dir string // the project, or a folder in it
 }
 
-// Index has the files and folders below a folder, found in the background. Hidden files, secrets and
-// what .gitignore ignores are left out. It is safe for concurrent use.
+// Index has the files and folders below a folder, found in the background, up to a number and a time.
+// Hidden files, secrets and what .gitignore ignores are left out. It is safe for concurrent use.
 type Index struct {
 	dir     string
-	hide    func(string) bool
 	limit   int
 	changed chan struct{}
 	ctx     context.Context
@@ -63,15 +61,13 @@ type Index struct {
 	mu      sync.Mutex
 	items   []pick.Item
 	running bool
-	cut     bool // the walk ended at a limit
-	err     error
 }
 
 // Start returns an index and starts to fill it.
 func Start(o *Options) *Index { return start(o, maxFiles) }
 
 func start(o *Options, limit int) *Index {
-	x := &Index{dir: o.Dir, hide: o.Hide, limit: limit, changed: make(chan struct{}, 1)}
+	x := &Index{dir: o.Dir, limit: limit, changed: make(chan struct{}, 1)}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	x.Refresh()
 	return x
@@ -100,20 +96,6 @@ func (x *Index) Items() (items []pick.Item, done bool) {
 // Changed returns a channel that receives after the items have changed or a walk has ended.
 func (x *Index) Changed() <-chan struct{} { return x.changed }
 
-// Cut reports whether the last walk ended at its limit of files or time, so that files are missing.
-func (x *Index) Cut() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.cut
-}
-
-// Err returns why the folder could not be read, or nil.
-func (x *Index) Err() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.err
-}
-
 // Close ends a running walk and waits for it.
 func (x *Index) Close() {
 	x.stop()
@@ -129,12 +111,11 @@ func (x *Index) walk() {
 	add := func(rel string) {
 		found = append(found, pick.Item{Text: rel, Value: rel, Preview: x.preview(rel)})
 		if first && len(found) == next {
-			x.publish(found, true, false, nil)
+			x.publish(found, true)
 			next *= 2
 		}
 	}
-	cut := false
-	err := x.paths(ctx, func(rel string) bool {
+	_ = x.paths(ctx, func(rel string) bool {
 		if x.isHidden(rel) {
 			return true
 		}
@@ -145,17 +126,13 @@ func (x *Index) walk() {
 			}
 		}
 		add(rel)
-		cut = len(found) >= x.limit
-		return !cut
-	})
-	if ctx.Err() != nil {
-		err, cut = nil, true
-	}
+		return len(found) < x.limit
+	}) // what cannot be read is not offered
 	sorted := slices.Clone(found) // the published items share their memory with found
 	slices.SortStableFunc(sorted, func(a, b pick.Item) int {
 		return cmp.Or(depth(a.Text)-depth(b.Text), strings.Compare(a.Text, b.Text))
 	})
-	x.publish(sorted, false, cut, err)
+	x.publish(sorted, false)
 }
 
 func (x *Index) first() bool {
@@ -164,9 +141,9 @@ func (x *Index) first() bool {
 	return x.items == nil
 }
 
-func (x *Index) publish(items []pick.Item, running, cut bool, err error) {
+func (x *Index) publish(items []pick.Item, running bool) {
 	x.mu.Lock()
-	x.items, x.running, x.cut, x.err = items, running, cut, err
+	x.items, x.running = items, running
 	x.mu.Unlock()
 	select {
 	case x.changed <- struct{}{}:
@@ -187,12 +164,7 @@ func (x *Index) paths(ctx context.Context, visit func(rel string) bool) error {
 		return err
 	}
 	defer folders.Close()
-	return search.Paths(ctx, folders, dir, func(rel string) bool {
-		if x.hide != nil && x.hide(filepath.Join(dir, rel)) {
-			return true
-		}
-		return visit(rel)
-	})
+	return search.Paths(ctx, folders, dir, visit)
 }
 
 // repository returns the folder of the git repository that contains dir, or dir. The .gitignore files

@@ -202,13 +202,13 @@ func (r *Renderer) ended(b *conversation.Block, width int) (lines []string) {
 	}
 	var facts []string
 	if e.Duration > 0 {
-		facts = append(facts, Elapsed(e.Duration))
+		facts = append(facts, term.Elapsed(e.Duration))
 	}
 	if e.Turns > 0 {
 		facts = append(facts, term.Count(e.Turns, "model call"))
 	}
 	if n := e.Usage.Input + e.Usage.CacheRead + e.Usage.CacheWrite + e.Usage.Output; n > 0 {
-		facts = append(facts, tokens(int64(n)))
+		facts = append(facts, term.Tokens(int64(n)))
 	}
 	if e.CostUSD > 0 {
 		facts = append(facts, term.Dollars(e.CostUSD))

@@ -134,7 +134,7 @@ func (r *Renderer) head(c *conversation.Call, output string, width int, full boo
 		fact(paint.Dim, term.Count(strings.Count(output, "\n")+1, "line"))
 	}
 	if c.Took >= 100*time.Millisecond || full && c.Took > 0 {
-		fact(paint.Dim, Elapsed(c.Took))
+		fact(paint.Dim, term.Elapsed(c.Took))
 	}
 	first := r.sign(role, sign, "Tool call:")
 	name := paint.Clip(paint.Line(c.Tool), max(width/3, 8))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
 
@@ -57,9 +58,9 @@ func (r *Renderer) Context(parts []Part, counted, window, width int) []string {
 	if counted > 0 {
 		about = ""
 	}
-	head := fmt.Sprintf("%s%s used; window size not known", about, tokens(int64(used)))
+	head := fmt.Sprintf("%s%s used; window size not known", about, term.Tokens(int64(used)))
 	if window > 0 {
-		head = fmt.Sprintf("%s%s of %s used, %d%% left", about, count(int64(used)), tokens(int64(window)), max(0, 100-percent(used, window)))
+		head = fmt.Sprintf("%s%s of %s used, %d%% left", about, term.Short(int64(used)), term.Tokens(int64(window)), max(0, 100-percent(used, window)))
 	}
 	lines := []string{r.paint(paint.Bold, "Context") + "  " + head, ""}
 	room := width - 19
@@ -135,7 +136,7 @@ func (r *Renderer) legend(parts []Part, used, window, room int) (lines []string)
 			sign = ""
 		}
 		share := float64(n) * 100 / float64(of)
-		lines = append(lines, fmt.Sprintf("%s%s  %7s  %5.1f%%", sign, paint.Pad(name, wide), about+count(int64(n)), share))
+		lines = append(lines, fmt.Sprintf("%s%s  %7s  %5.1f%%", sign, paint.Pad(name, wide), about+term.Short(int64(n)), share))
 	}
 	for i, p := range parts {
 		role, sign := r.part(i)

@@ -99,7 +99,7 @@ func (r *Renderer) agent(a *conversation.Agent, branch string, width int, now ti
 		facts = append(facts, term.Count(a.Calls, "call"))
 	}
 	if a.Tokens > 0 {
-		facts = append(facts, tokens(a.Tokens))
+		facts = append(facts, term.Tokens(a.Tokens))
 	}
 	if took > 0 {
 		facts = append(facts, running(took))
@@ -220,4 +220,12 @@ func (r *Renderer) queue(s *conversation.State, width int) section {
 		}
 		return lines
 	}}
+}
+
+// running is [term.Elapsed] for a clock that is redrawn: only whole seconds.
+func running(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
+	}
+	return term.Elapsed(d)
 }

@@ -54,21 +54,6 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-1: "0 s", 3 * time.Millisecond: "3 ms", 1200 * time.Millisecond: "1.2 s", 12_900 * time.Millisecond: "12 s", 125 * time.Second: "2 min 5 s", 3 * time.Hour: "3 h 0 min",
-	} {
-		if got := Elapsed(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
-	}
-	for n, want := range map[int64]string{840: "840", 9_960: "10.0k", 12_400: "12.4k", 200_000: "200k", 999_900: "1.0M", 2_500_000: "2.5M"} {
-		if got := count(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
-}
-
 // Between two frames nothing changes, so that nothing is written; and only the first line moves within a second.
 func TestLiveIsCalm(t *testing.T) {
 	r := &Renderer{Style: markdown.ANSI16}

@@ -112,7 +112,7 @@ func (r *Renderer) contextField(used, window int) *field {
 	case window <= 0 && used == 0:
 		return &field{[]string{""}, paint.Dim}
 	case window <= 0:
-		return &field{[]string{tokens(int64(used)), ""}, paint.Dim}
+		return &field{[]string{term.Tokens(int64(used)), ""}, paint.Dim}
 	}
 	left := max(0, 100-(used*100+window/2)/window)
 	full := min(barCells, (min(used, window)*barCells+window/2)/window)
