@@ -155,6 +155,16 @@ func (p *Prompter) Yes(ctx context.Context, question string) (bool, error) {
 // answer other than yes and no.
 func (p *Prompter) YesNoOrDefer(ctx context.Context, question string) (yes, answered bool, err error) {
 	p.Flush()
+	if d := p.keys.dialog; d != nil { // where a line can be meant for something else
+		d.questions++
+		p.Out.Line("%s", question)
+		p.ShowKeys(Key{"y", "yes"}, Key{"n", "no"}, Key{"l", "later"})
+		key, _, err := p.Key(ctx)
+		if err == nil {
+			p.Echo(map[byte]string{'y': "yes", 'n': "no", 'l': "later"}[key])
+		}
+		return key == 'y', key == 'y' || key == 'n', err
+	}
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o · Enter: not now: ")
 	yes, answered = yesOrNo(line)
 	return yes, answered, err

@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/inputlog"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 	"github.com/holdfast-dev/holdfast/internal/term/input"
@@ -173,19 +174,41 @@ func (u *ui) notice(n env.Notice) {
 }
 
 // askServers asks about the MCP servers that the user has not decided about, and then sends what
-// waits.
+// waits. Downloads need the terminal for themselves.
 func (u *ui) askServers() {
-	list, err := u.s.Undecided()
-	if err != nil || len(list) == 0 {
+	ready := func() {
 		u.runEarly()
 		u.sendWaiting()
+	}
+	if list, err := u.s.Undecided(); err != nil || len(list) == 0 {
+		ready()
 		return
 	}
-	u.interview = func(a *question.Asker) {
-		if err := question.ApproveServers(u.ctx, u.p, a, u.s.rules, list); err != nil {
+	s, fetch := u.s, question.FetchAtOnce(u.p, u.s.rules)
+	var downloads []func()
+	u.inbox.Interview("MCP servers", func(a *question.Asker) {
+		list, err := s.Undecided() // without those that were decided before the user went back
+		if err == nil {
+			err = question.ApproveServers(u.ctx, u.p, a, s.rules, list, func(ctx context.Context, srv *settings.MCPServer, registry string) {
+				downloads = append(downloads, func() { fetch(ctx, srv, registry) })
+			})
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
 			u.fail("MCP servers", err)
 		}
-	}
+	}, func() {
+		if len(downloads) == 0 {
+			ready()
+			return
+		}
+		u.outside = func() {
+			for _, download := range downloads {
+				download()
+			}
+			ready()
+		}
+	})
+	u.focus()
 }
 
 // join makes another session that of the conversation. The empty id begins a new one. What was printed

@@ -32,8 +32,6 @@ type plain struct {
 
 	more   string          // the first lines of a message that continues
 	draft  string          // a message that came back
-	dialog *term.Dialog    // asks before the first message, or nil
-	said   int             // lines of the dialog that were printed
 	asked  inbox.Whole     // the question as it was printed last
 	list   *picking        // that was printed last
 	items  []pick.Item     // what the numbers of the list mean
@@ -162,11 +160,7 @@ func (l *plain) end() {
 	if !l.ended {
 		return
 	}
-	if l.dialog != nil {
-		l.dialog.Close()
-		l.dialog = nil
-		u.sendWaiting()
-	}
+	u.inbox.EndInterview()
 	if !l.check || u.pending > 0 {
 		return
 	}
@@ -212,10 +206,6 @@ func (l *plain) interrupt() {
 func (l *plain) line(text string) {
 	u := l.u
 	text = strings.TrimRight(text, "\r\n")
-	if l.dialog != nil {
-		l.dialog.Feed(text)
-		return
-	}
 	if start, ok := strings.CutSuffix(text, `\`); ok {
 		l.more += start + "\n"
 		return

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
@@ -29,7 +28,6 @@ func (l *plain) print() error {
 		l.broken = false
 		add("")
 	}
-	l.interview(add)
 	l.queue(add)
 	for _, r := range u.finished() {
 		if r != clearScreen {
@@ -64,29 +62,6 @@ func (l *plain) print() error {
 func (l *plain) wrap(add func(...string), lines ...string) {
 	for _, t := range lines {
 		add(paint.Wrap(t, l.u.width)...)
-	}
-}
-
-// interview asks what must be known before the first message.
-func (l *plain) interview(add func(...string)) {
-	u := l.u
-	if do := u.interview; do != nil {
-		u.interview = nil
-		l.said = 0
-		l.dialog = term.NewDialog(term.Style{Width: u.width}, func(p *term.Prompter) { do(question.AskerOn(u.p, p)) })
-	}
-	if l.dialog == nil {
-		return
-	}
-	lines, prompt := l.dialog.View(u.width)
-	if all := append(lines, prompt...); len(all) > l.said {
-		add(all[l.said:]...)
-		l.said = len(all)
-	}
-	if l.dialog.Needs() == term.Ended {
-		l.dialog.Close()
-		l.dialog = nil
-		u.sendWaiting()
 	}
 }
 
@@ -157,9 +132,9 @@ func (l *plain) state(add func(...string)) {
 	}
 	turn := "your turn"
 	switch {
-	case u.opening || len(u.waiting) > 0 || l.dialog != nil || u.leaving:
+	case u.opening || len(u.waiting) > 0 && !u.inbox.Interviewing() || u.leaving:
 		return
-	case len(st.Questions) > 0:
+	case len(st.Questions) > 0 || u.inbox.Interviewing():
 		turn = ""
 	case st.Working:
 		turn = "the agent works"

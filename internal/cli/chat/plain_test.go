@@ -328,24 +328,23 @@ func checkGolden(t *testing.T, name string, p *typist) {
 	}
 }
 
-// What must be known before the first message is asked in lines, and ends with the input.
+// What must be known before the first message is asked with numbers, and ends with the input.
 func TestPlainInterview(t *testing.T) {
-	for _, answer := range []string{"y", ""} {
+	for _, answer := range []string{"1", ""} {
 		p := typeIn(t, waitingPlay, 80, nil)
 		p.waits("your turn")
 		got := make(chan bool, 1)
 		p.x.u.done <- func() {
-			p.x.u.interview = func(a *question.Asker) {
-				yes, _, _ := a.YesNoOrDefer(context.Background(), "start it?")
-				got <- yes
-			}
+			yes := false
+			p.x.u.inbox.Interview("a server", func(a *question.Asker) { yes, _, _ = a.YesNoOrDefer(context.Background(), "start it?") }, func() { got <- yes })
 		}
-		p.waits("start it? [y]es")
+		p.waits("start it?\n1  yes\n2  no\n3  later\n")
 		if answer != "" {
+			time.Sleep(600 * time.Millisecond) // the guard is in real time
 			p.types(answer)
 		}
 		p.leaves()
-		if yes := <-got; yes != (answer == "y") {
+		if yes := <-got; yes != (answer == "1") {
 			t.Errorf("%q means %v", answer, yes)
 		}
 	}

@@ -45,7 +45,7 @@ func (u *ui) send(text string) {
 // sendWaiting sends the oldest message that waits, and then the next one. A message that cannot be
 // sent comes back into the box.
 func (u *ui) sendWaiting() {
-	if len(u.waiting) == 0 || u.s == nil || u.sending {
+	if len(u.waiting) == 0 || u.s == nil || u.sending || u.inbox.Interviewing() {
 		return
 	}
 	text := u.waiting[0]

@@ -9,7 +9,6 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
-	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/term/input"
 	"github.com/holdfast-dev/holdfast/internal/term/live"
 )
@@ -166,19 +165,8 @@ func (s *screen) suspend() error {
 
 // lendWhereNeeded gives the terminal to what needs it.
 func (s *screen) lendWhereNeeded() error {
-	u := s.u
-	if do := u.interview; do != nil {
-		u.interview = nil
-		u.outside = func() {
-			if a := question.NewAsker(u.p); a != nil {
-				do(a)
-				a.Close()
-			}
-			u.sendWaiting()
-		}
-	}
-	do := u.outside
-	if u.outside = nil; do == nil {
+	do := s.u.outside
+	if s.u.outside = nil; do == nil {
 		return nil
 	}
 	return s.lend(do)

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/runtext"
@@ -53,29 +52,28 @@ type ui struct {
 	away   bool         // the user does not want to answer now
 	wanted bool         // the user wants to answer before the text in the box is sent
 
-	opening   bool
-	pending   int                   // pieces of work outside of the loop that have not returned
-	interview func(*question.Asker) // asks the user before the first message is sent, or nil
-	outside   func()                // needs the terminal for itself, or nil
-	unfollow  func()                // ends the stream of events
-	follows   sync.WaitGroup        // the goroutines that read it
-	cwd       string
-	around    surroundings
-	status    *statusCommand // makes the status line, or nil
-	terminal  settings.Terminal
-	bright    bool // the background of the terminal is light
-	started   time.Time
-	windows   map[string]int // tokens, by model
-	unsaved   []edit.Entry   // typed before the session was open, for the history
-	history   *edit.History
-	files     *files.Index // nil until the first @
-	mention   bool         // the word before the cursor begins with @, and its list is wanted
-	walking   bool         // a change of files is awaited
-	own       *ownCommand  // that runs now, or nil
-	notify    *notifier
-	cli       func(ctx context.Context, args ...string) (string, error) // runs a command of this program and returns what it prints
-	focused   bool                                                      // the terminal has the focus
-	events    chan func()                                               // what the stream of events does
+	opening  bool
+	pending  int            // pieces of work outside of the loop that have not returned
+	outside  func()         // needs the terminal for itself, or nil
+	unfollow func()         // ends the stream of events
+	follows  sync.WaitGroup // the goroutines that read it
+	cwd      string
+	around   surroundings
+	status   *statusCommand // makes the status line, or nil
+	terminal settings.Terminal
+	bright   bool // the background of the terminal is light
+	started  time.Time
+	windows  map[string]int // tokens, by model
+	unsaved  []edit.Entry   // typed before the session was open, for the history
+	history  *edit.History
+	files    *files.Index // nil until the first @
+	mention  bool         // the word before the cursor begins with @, and its list is wanted
+	walking  bool         // a change of files is awaited
+	own      *ownCommand  // that runs now, or nil
+	notify   *notifier
+	cli      func(ctx context.Context, args ...string) (string, error) // runs a command of this program and returns what it prints
+	focused  bool                                                      // the terminal has the focus
+	events   chan func()                                               // what the stream of events does
 
 	name     string               // of the user, as the daemon knows it
 	mode     policy.Mode          // that the user has chosen for the next run, or ""
@@ -386,7 +384,7 @@ func (u *ui) command(k edit.Key) bool {
 		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
 	case k.Name == "esc" && !u.box.Empty():
 		if u.twice("esc") {
-			u.box.Take()
+			u.box.Clear()
 		} else {
 			u.say("press esc again to clear the box")
 		}
@@ -408,7 +406,7 @@ func (u *ui) command(k edit.Key) bool {
 func (u *ui) cancel() {
 	switch {
 	case !u.box.Empty():
-		u.box.Take()
+		u.box.Clear()
 		u.say("cleared; ctrl-_ brings it back")
 	case u.own != nil:
 		u.own.end()

@@ -34,9 +34,21 @@ func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, 
 	return st, nil
 }
 
+// FetchAtOnce returns a function that downloads a server and prints its progress and a failure.
+func FetchAtOnce(p *command.Program, s *settings.Settings) Fetch {
+	return func(ctx context.Context, srv *settings.MCPServer, registry string) {
+		if _, err := FetchServer(ctx, p, s, srv, []string{registry}); err != nil {
+			p.Warn("%v", err)
+			if hint := outcome.Hint(err); hint != "" {
+				p.Err.Line("hint: %s", hint)
+			}
+		}
+	}
+}
+
 // offerFetch asks whether to download a server that was just approved. It asks only if the server's
-// launcher downloads a package. It reports a failed download, but returns no error for it.
-func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error)) error {
+// launcher downloads a package. A failed download is no error.
+func offerFetch(ctx context.Context, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error), fetch Fetch) error {
 	registry := tools.RegistryOf(srv)
 	if registry == "" {
 		return nil
@@ -45,18 +57,13 @@ func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, s
 	if err != nil || !yes {
 		return err
 	}
-	if _, err := FetchServer(ctx, p, s, srv, []string{registry}); err != nil {
-		p.Warn("%v", err)
-		if hint := outcome.Hint(err); hint != "" {
-			p.Err.Line("hint: %s", hint)
-		}
-	}
+	fetch(ctx, srv, registry)
 	return ctx.Err()
 }
 
 // OfferFetch is offerFetch at the terminal of a command.
 func OfferFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer) error {
-	return offerFetch(ctx, p, s, srv, func(ctx context.Context, question string) (bool, error) {
+	return offerFetch(ctx, srv, func(ctx context.Context, question string) (bool, error) {
 		return Confirm(ctx, p, question, "holdfast mcp fetch "+term.Quote(srv.Key()))
-	})
+	}, FetchAtOnce(p, s))
 }

@@ -92,14 +92,18 @@ func DecideServer(p *command.Program, s *settings.Settings, srv *settings.MCPSer
 	return list.DecideServer(s, srv, approved, p.Clock())
 }
 
-// ApproveServers asks about each server that is neither approved nor rejected.
-func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, list []settings.MCPServer) error {
+// Fetch downloads a server's package from a registry.
+type Fetch func(ctx context.Context, srv *settings.MCPServer, registry string)
+
+// ApproveServers asks about each server that is neither approved nor rejected, and calls fetch for
+// each that the user wants to download.
+func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, list []settings.MCPServer, fetch Fetch) error {
 	for i := range list {
 		srv := &list[i]
 		if srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged {
 			continue
 		}
-		if err := askServer(ctx, p, a, s, srv); err != nil {
+		if err := askServer(ctx, p, a, s, srv, fetch); err != nil {
 			return err
 		}
 	}
@@ -107,7 +111,7 @@ func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settin
 }
 
 // askServer asks about one server.
-func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, srv *settings.MCPServer) error {
+func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, srv *settings.MCPServer, fetch Fetch) error {
 	t := a.Out.Style
 	head := "MCP server of " + s.Project
 	if srv.Kind != "" {
@@ -116,8 +120,10 @@ func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Se
 	if srv.Status == settings.MCPChanged {
 		head += ", changed since you approved it"
 	}
-	a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.OriginText(srv.Origin))))
-	printServerFacts(a.Out, srv)
+	a.ShowQuestion(func() {
+		a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.OriginText(srv.Origin))))
+		printServerFacts(a.Out, srv)
+	})
 	yes, answered, err := a.YesNoOrDefer(ctx, "start it in this folder, now and from now on?")
 	if err != nil || !answered {
 		return err
@@ -125,8 +131,8 @@ func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Se
 	if err := DecideServer(p, s, srv, yes); err != nil || !yes {
 		return err
 	}
-	return offerFetch(ctx, p, s, srv, func(ctx context.Context, question string) (bool, error) {
+	return offerFetch(ctx, srv, func(ctx context.Context, question string) (bool, error) {
 		yes, answered, err := a.YesNoOrDefer(ctx, question)
 		return yes && answered, err
-	})
+	}, fetch)
 }

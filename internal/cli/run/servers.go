@@ -29,5 +29,5 @@ func (c *Cmd) approveServers(ctx context.Context, p *command.Program, cwd string
 	if err != nil {
 		return err
 	}
-	return question.ApproveServers(ctx, p, a, s, slices.Concat(s.MCPServers, set.Servers))
+	return question.ApproveServers(ctx, p, a, s, slices.Concat(s.MCPServers, set.Servers), question.FetchAtOnce(p, s))
 }

@@ -41,7 +41,8 @@ type Editor struct {
 	width  int // of the last View
 
 	undo  []change
-	chain bool // the next change belongs to the last undo step
+	redo  []change // that were undone, the newest last
+	chain bool     // the next change belongs to the last undo step
 
 	kills [][]cell // the kill ring, newest last
 	last  kind     // of the last command
@@ -73,7 +74,7 @@ func (e *Editor) Empty() bool { return len(e.text) == 0 && e.search == nil }
 func (e *Editor) Take() Entry {
 	taken := newEntry(e.text)
 	e.text, e.cursor, e.goal = nil, 0, -1
-	e.undo, e.chain, e.last = nil, false, other
+	e.undo, e.redo, e.chain, e.last = nil, nil, false, other
 	e.back, e.draft, e.search = 0, Entry{}, nil
 	if e.vi != nil {
 		e.vi.begin()
@@ -89,6 +90,16 @@ func (e *Editor) Set(entry Entry) {
 	e.cursor = len(e.text)
 	if e.vi != nil {
 		e.vi.clamp(e)
+	}
+}
+
+// Clear empties the editor as one step of undo, so that the user can bring the text back.
+func (e *Editor) Clear() {
+	e.Set(Entry{})
+	e.back, e.draft = 0, Entry{}
+	if e.vi != nil {
+		e.vi.begin()
+		e.vi.start = len(e.undo)
 	}
 }
 
@@ -168,8 +179,9 @@ func segment(cells []cell) (out []cell) {
 type change struct {
 	at     int
 	old    []cell // what the change removed
-	added  int    // how many cells it added
-	cursor int    // before the change
+	fresh  []cell // what it added
+	before int    // the cursor before the change
+	after  int    // and after it
 	chain  bool   // it is undone together with the change before it
 }
 
@@ -185,8 +197,8 @@ func (e *Editor) apply(at int, old, fresh []cell, cursor int) {
 	}
 	old, fresh = old[:len(old)-n], fresh[:len(fresh)-n]
 	if len(old)+len(fresh) > 0 {
-		c := change{at: at, old: slices.Clone(old), added: len(fresh), cursor: e.cursor, chain: e.chain && len(e.undo) > 0}
-		e.undo = append(e.undo, c)
+		c := change{at: at, old: slices.Clone(old), fresh: slices.Clone(fresh), before: e.cursor, after: cursor, chain: e.chain && len(e.undo) > 0}
+		e.undo, e.redo = append(e.undo, c), nil
 		e.text = slices.Replace(e.text, at, at+len(old), fresh...)
 	}
 	e.cursor = cursor
@@ -196,9 +208,20 @@ func (e *Editor) apply(at int, old, fresh []cell, cursor int) {
 func (e *Editor) Undo() {
 	for again := true; again && len(e.undo) > 0; {
 		c := e.undo[len(e.undo)-1]
-		e.undo = e.undo[:len(e.undo)-1]
-		e.text = slices.Replace(e.text, c.at, c.at+c.added, c.old...)
-		e.cursor, again = c.cursor, c.chain
+		e.undo, e.redo = e.undo[:len(e.undo)-1], append(e.redo, c)
+		e.text = slices.Replace(e.text, c.at, c.at+len(c.fresh), c.old...)
+		e.cursor, again = c.before, c.chain
+	}
+	e.endStep()
+}
+
+// Redo does again the step that was undone last. A change ends what can be done again.
+func (e *Editor) Redo() {
+	for again := true; again && len(e.redo) > 0; {
+		c := e.redo[len(e.redo)-1]
+		e.undo, e.redo = append(e.undo, c), e.redo[:len(e.redo)-1]
+		e.text = slices.Replace(e.text, c.at, c.at+len(c.old), c.fresh...)
+		e.cursor, again = c.after, len(e.redo) > 0 && e.redo[len(e.redo)-1].chain
 	}
 	e.endStep()
 }

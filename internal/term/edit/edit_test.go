@@ -151,6 +151,11 @@ func TestKeys(t *testing.T) {
 		"one<ctrl+u><ctrl+y>x<ctrl+_>":                      "one|",
 		"ab<ctrl+t><ctrl+_>":                                "ab|",
 		"<paste>" + fiveRow + "</paste><backspace><ctrl+_>": "[pasted 5 lines]|",
+		"one two<ctrl+_><ctrl+_><alt+/>":                    "one|",
+		"one two<ctrl+_><ctrl+_><alt+/><alt+/><alt+/>":      "one two|",
+		"one two<ctrl+_>x<alt+/>":                           "onex|",
+		"one<ctrl+u><ctrl+_><home><alt+/>":                  "|",
+		"<alt+/>a":                                          "a|",
 
 		// pastes
 		"<paste>1\r\n2\r3</paste>":                          "1\n2\n3|",
@@ -291,7 +296,7 @@ func TestAnyKeys(t *testing.T) {
 			case 5, 6:
 				e.Press(Key{Name: names.Draw(t, "name"), Ctrl: rapid.Bool().Draw(t, "c"), Alt: rapid.Bool().Draw(t, "a"), Shift: rapid.Bool().Draw(t, "s")})
 			case 7:
-				e.Press(Key{Code: rapid.RuneFrom([]rune("bdfy<>x")).Draw(t, "meta"), Alt: true})
+				e.Press(Key{Code: rapid.RuneFrom([]rune("bdfy<>x/")).Draw(t, "meta"), Alt: true})
 			case 8:
 				e.Press(Key{Code: rapid.RuneFrom([]rune("abcdefghjknprstuwy_")).Draw(t, "ctrl"), Ctrl: true})
 			case 9:
@@ -323,6 +328,7 @@ func TestAnyKeys(t *testing.T) {
 			checkView(t, e, rapid.IntRange(-1, 40).Draw(t, "width"))
 		}
 		e.Press(Key{Code: 'g', Ctrl: true}) // ends a search
+		final, steps := e.Text(), len(e.undo)
 		for len(e.undo) > 0 {
 			e.Undo()
 			if want := states[len(e.undo)]; want != unknown && e.Text() != want {
@@ -331,6 +337,12 @@ func TestAnyKeys(t *testing.T) {
 		}
 		if e.Text() != "" || e.cursor != 0 {
 			t.Fatalf("left after undo: %q", e.Text())
+		}
+		for len(e.undo) < steps {
+			e.Redo()
+		}
+		if e.Text() != final {
+			t.Fatalf("done again: %q, want %q", e.Text(), final)
 		}
 	})
 }
@@ -354,6 +366,25 @@ func checkView(t *rapid.T, e *Editor, width int) {
 		}
 		if strings.ContainsFunc(r, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u202e' }) {
 			t.Fatalf("not escaped: %q", r)
+		}
+	}
+}
+
+// A cleared text can be brought back, also in the normal mode of vi.
+func TestClear(t *testing.T) {
+	for _, vi := range []bool{false, true} {
+		e := New(nil)
+		e.SetVi(vi)
+		press(e, "one two")
+		if vi {
+			press(e, "<esc>")
+		}
+		e.Clear()
+		if e.Text() != "" || vi && e.Mode() != "insert" {
+			t.Errorf("vi %v: %q, mode %s", vi, e.Text(), e.Mode())
+		}
+		if e.Undo(); e.Text() != "one two" {
+			t.Errorf("vi %v: %q", vi, e.Text())
 		}
 	}
 }

@@ -225,6 +225,8 @@ func (e *Editor) meta(r rune) (command, bool) {
 		return killing((*Editor).wordEnd), true
 	case 'y':
 		return command{do: (*Editor).yankOlder, kind: yanks}, e.last == yanks
+	case '/': // as in fish
+		return edits((*Editor).Redo), true
 	case '<':
 		return goStart, true
 	case '>':

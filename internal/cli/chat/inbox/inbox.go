@@ -65,6 +65,7 @@ type Answer struct {
 // entry is an open question.
 type entry struct {
 	q      conversation.Question
+	own    *interview      // a question of the program instead of q, or nil
 	dialog *term.Dialog    // nil until the question is shown
 	result approval.Answer // when the dialog has ended
 	err    error
@@ -92,7 +93,14 @@ func New(p *command.Program, save saverule.Target) *Inbox {
 }
 
 // Close ends the dialogs.
-func (i *Inbox) Close() { i.Set(nil) }
+func (i *Inbox) Close() {
+	for _, e := range i.list {
+		if e.dialog != nil {
+			e.dialog.Close()
+		}
+	}
+	i.list, i.current = nil, nil
+}
 
 // Answers returns the answers that the user has given. The program sends them to the daemon, and
 // reports an error with [Inbox.Failed].
@@ -118,8 +126,13 @@ func (i *Inbox) Editing() bool { return i.Focused() && i.current.needs() == term
 // Set replaces the questions by those that are open now. A question that is gone is withdrawn.
 func (i *Inbox) Set(list []conversation.Question) {
 	var fresh []*entry
+	for _, e := range i.list {
+		if e.own != nil {
+			fresh = append(fresh, e)
+		}
+	}
 	for _, q := range list {
-		at := slices.IndexFunc(i.list, func(e *entry) bool { return e.q.ID == q.ID && e.q.Digest == q.Digest })
+		at := slices.IndexFunc(i.list, func(e *entry) bool { return e.own == nil && e.q.ID == q.ID && e.q.Digest == q.Digest })
 		if at < 0 {
 			fresh = append(fresh, &entry{q: q})
 		} else {
@@ -226,6 +239,10 @@ func (i *Inbox) start(e *entry) {
 	style := term.Style{Color: i.p.Err.Color, Width: 80}
 	e.dialog = term.NewDialog(style, func(p *term.Prompter) {
 		a := question.AskerOn(i.p, p)
+		if e.own != nil {
+			e.own.ask(a)
+			return
+		}
 		a.EnableSaving(i.p.Environment(), i.save)
 		e.result, e.err = a.Ask(context.Background(), e.q.Request) // Close ends it
 	})
@@ -237,7 +254,7 @@ func (e *entry) restart() {
 	if e.dialog != nil {
 		e.dialog.Close()
 	}
-	*e = entry{q: e.q}
+	*e = entry{q: e.q, own: e.own}
 }
 
 func (e *entry) needs() term.Need {
@@ -256,6 +273,10 @@ func (i *Inbox) step(e *entry) {
 	case term.NeedsKey:
 		e.line = nil
 	case term.Ended:
+		if e.own != nil {
+			i.endInterview(e)
+			return
+		}
 		if e.err != nil {
 			e.note = "cannot be asked here: " + e.err.Error() + "; hint: holdfast approvals show " + e.q.ID
 			return
@@ -268,6 +289,9 @@ func (i *Inbox) step(e *entry) {
 
 // name names a question in a few words.
 func (e *entry) name() string {
+	if e.own != nil {
+		return e.own.name
+	}
 	return cmp.Or(e.q.Tool, "a question") + " " + term.Truncate(question.Subject(e.q.Request), 40)
 }
 

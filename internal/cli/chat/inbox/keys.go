@@ -45,17 +45,16 @@ func (i *Inbox) Press(k edit.Key) edit.Result {
 
 // pressLetter handles a key that types something: an answer, or the beginning of a message.
 func (i *Inbox) pressLetter(e *entry, k edit.Key) edit.Result {
+	space := k.Name == "space" || k.Text == " "
 	switch {
 	case i.seen.entry != e || i.seen.questions != e.dialog.Questions() || i.p.Clock().Sub(i.seen.since) < guard:
-		if e.began { // for the question before: it must not begin a message
+		if e.began || space { // for the question before, or to scroll: it must not begin a message
 			return edit.Handled
 		}
 		return edit.Ignored
-	case k.Name == "space" || k.Text == " ":
-		if i.scroll(e, "pgdown") {
-			return edit.Handled
-		}
-		return edit.Ignored
+	case space:
+		i.scroll(e, "pgdown")
+		return edit.Handled
 	case !e.read:
 		if e.dialog.Offers(k.Text) {
 			return edit.Handled
