@@ -56,8 +56,6 @@ func (c *Conversation) answer(r source, it transcript.Encoded) {
 		c.note(r, true, "%s", runtext.CutOff)
 	case transcript.FinishMaxTokens:
 		c.note(r, true, "the answer was cut off here: it reached the maximum length of an answer")
-	case transcript.FinishRefusal:
-		c.note(r, true, "the provider refused to answer")
 	}
 	c.works(r)
 	for _, u := range it.Uses() {

@@ -88,9 +88,8 @@ func (u *ui) showContext(string) {
 				u.fail("context", err)
 				return
 			}
-			use := u.conv.State().Usage
-			u.print("")
-			u.print(u.look.Context(parts, use.Context, u.window(), u.width)...)
+			use, window := u.conv.State().Usage.Context, u.window()
+			u.printLaidOut(func(width int) []string { return append([]string{""}, u.look.Context(parts, use, window, width)...) })
 		}
 	})
 }

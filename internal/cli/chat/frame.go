@@ -150,7 +150,7 @@ func position(y, x int) *live.Position {
 
 // statusRows returns the lines below the box.
 func (u *ui) statusRows() []string {
-	if u.tip != "" && (u.tipEnds.IsZero() || u.now().Before(u.tipEnds)) {
+	if u.tip != "" {
 		return []string{u.look.Dim(fit(term.Escape(term.OneLine(u.tip)), u.width))}
 	}
 	if lost := u.conv.State().Lost; lost != nil {

@@ -60,6 +60,15 @@ func (u *ui) printRows(draft bool, rows []string) {
 	u.past.add(draft, func(int) []string { return rows })
 }
 
+// printLaidOut prints rows that the whole screen lays out again for another width.
+func (u *ui) printLaidOut(lines func(width int) []string) {
+	if u.quiet {
+		return
+	}
+	u.rows = append(u.rows, lines(u.width)...)
+	u.past.add(false, lines)
+}
+
 // printBlock prints a block, with an empty row before it where one separates blocks.
 func (u *ui) printBlock(b *conversation.Block) {
 	if i := slices.Index(u.typed, b.Text); i >= 0 && b.Kind == conversation.User {

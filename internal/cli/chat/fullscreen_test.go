@@ -130,3 +130,23 @@ func TestFullscreenStream(t *testing.T) {
 		}
 	}
 }
+
+// What a command shows is laid out again for another width.
+func TestFullscreenContext(t *testing.T) {
+	x := talk(t, twoAnswers, func(s *Start) { s.Screen.Fullscreen = true })
+	x.u.width, x.u.height = 100, 40
+	x.says("hi")
+	x.until("model call")
+	x.says("/context")
+	wide := x.until("system prompt")
+	x.u.width = 50
+	narrow := x.screen()
+	row := func(s string) string { // the first row of cells
+		_, after, _ := strings.Cut(s, "Context  ")
+		_, after, _ = strings.Cut(after, "\n\n")
+		return strings.Split(after, "\n")[0]
+	}
+	if len(row(wide)) <= len(row(narrow)) {
+		t.Errorf("at 100 columns\n%s\nat 50 columns\n%s", wide, narrow)
+	}
+}

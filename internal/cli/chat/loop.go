@@ -117,10 +117,11 @@ func styleOf(p *command.Program) markdown.Style {
 
 // begin prints the banner and opens the session.
 func (u *ui) begin(start *Start) {
-	u.print(u.look.Banner(&render.Start{
+	banner := &render.Start{
 		Version: version.Current().Version, Cwd: u.cwd, Model: cmp.Or(start.Run.Model, u.p.Getenv("HOLDFAST_MODEL")),
 		Hints: []string{"/help shows commands and keys", "@ names a file, ! runs your own command"},
-	}, u.width)...)
+	}
+	u.printLaidOut(func(width int) []string { return u.look.Banner(banner, width) })
 	u.last = &conversation.Block{Kind: conversation.Answer} // an empty row follows
 	u.start = start
 	if start.Prompt != "" {
@@ -334,6 +335,17 @@ func (u *ui) leaveRun(working bool) {
 func (u *ui) moving() bool {
 	st := u.conv.State()
 	return st.Working || u.own != nil || u.opening || len(st.Calls) > 0
+}
+
+// nextChange returns when the frame that was drawn changes without an event, or the zero time.
+func (u *ui) nextChange(drawn time.Time) time.Time {
+	switch end := u.inbox.NoticeEnds(); {
+	case u.moving():
+		return drawn.Add(render.Frame)
+	case end.After(drawn):
+		return end
+	}
+	return time.Time{}
 }
 
 // signals returns control sequences for the terminal: title, notification, bell.

@@ -163,6 +163,9 @@ Keys
 func (u *ui) showStatus(string) {
 	words := render.Renderer{Plain: true}
 	u.note(words.Status(u.parts(), 400))
+	if u.look.Plain {
+		u.printStatus()
+	}
 }
 
 // openTurn shows everything since the user's last message, in the plain form; otherwise of the whole
@@ -285,7 +288,6 @@ func (u *ui) rewind(m Message, what string) {
 				}
 			}
 			if what != "files" {
-				u.note("the conversation continues before: " + term.OneLine(m.Text))
 				u.box.Set(edit.Entry{Text: m.Text})
 			}
 		}
@@ -310,8 +312,13 @@ func (u *ui) search(words string) {
 		return
 	}
 	u.later(func(ctx context.Context) func() {
+		title := "found: " + words
 		list, err := u.s.Search(ctx, words)
-		return func() { u.chooseSession("found: "+words, list, err) }
+		if err == nil && len(list) == 0 {
+			title = "nothing found for " + words + "; all sessions"
+			list, err = u.s.Sessions(ctx, "")
+		}
+		return func() { u.chooseSession(title, list, err) }
 	})
 }
 

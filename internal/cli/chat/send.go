@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/files"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
 
@@ -74,12 +75,52 @@ func (u *ui) sendWaiting() {
 // giveBack puts messages that were not sent into the box.
 func (u *ui) giveBack() {
 	texts := append(u.early, u.waiting...)
+	u.early, u.waiting = nil, nil
+	u.putBack(texts)
+}
+
+// interrupt ends the turn of the agent. The user's queued messages come back into the box: they were
+// meant for what the agent did.
+func (u *ui) interrupt() {
+	queue := slices.DeleteFunc(slices.Clone(u.conv.State().Queue), func(q conversation.Queued) bool { return q.Delivered || q.By != u.look.Me })
+	u.later(func(ctx context.Context) func() {
+		err := u.s.Interrupt(ctx)
+		var texts []string
+		for _, q := range queue {
+			if err == nil && u.s.Withdraw(ctx, q.ID) == nil { // otherwise the agent has it
+				texts = append(texts, q.Text)
+			}
+		}
+		return func() {
+			if err != nil {
+				u.fail("interrupt", err)
+			}
+			u.putBack(texts)
+		}
+	})
+}
+
+// takeBack removes a queued message and puts it into the box.
+func (u *ui) takeBack(q conversation.Queued) {
+	u.later(func(ctx context.Context) func() {
+		err := u.s.Withdraw(ctx, q.ID)
+		return func() {
+			if err != nil {
+				u.fail("take the message back", err)
+				return
+			}
+			u.putBack([]string{q.Text})
+		}
+	})
+}
+
+// putBack puts messages into the box, before what the user writes there.
+func (u *ui) putBack(texts []string) {
 	if len(texts) == 0 {
 		return
 	}
 	if !u.box.Empty() {
 		texts = append(texts, u.box.Text())
 	}
-	u.early, u.waiting = nil, nil
 	u.box.Set(edit.Entry{Text: strings.Join(texts, "\n")})
 }

@@ -145,25 +145,55 @@ func modeHelp(m policy.Mode) string {
 	return ""
 }
 
-func (u *ui) setMode(m policy.Mode) { u.switchMode(m, func() {}) }
+func (u *ui) setMode(m policy.Mode) { u.switchMode(m, nil) }
 
-// switchMode sets the mode and then does something that needs it.
+// switchMode sets the mode and then does something that needs it, or nothing if then is nil. Changes
+// reach the session in their order; of those that wait for another one, only the last counts.
 func (u *ui) switchMode(m policy.Mode, then func()) {
 	if err := m.Check(); err != nil {
 		u.fail("", err)
 		return
 	}
-	u.mode, u.chosen = m, m // shown at once
+	u.mode = m // shown at once
+	u.chosen = append(u.chosen, m)
+	if last := len(u.modes) - 1; last > 0 && u.modes[last].then == nil {
+		u.modes = u.modes[:last]
+	}
+	if u.modes = append(u.modes, modeChange{m, then}); len(u.modes) == 1 {
+		u.sendMode()
+	}
+}
+
+// modeChange is a mode that the user has chosen and the session does not have yet.
+type modeChange struct {
+	mode policy.Mode
+	then func()
+}
+
+// sendMode gives the session the first of the modes.
+func (u *ui) sendMode() {
+	next := u.modes[0]
+	s := u.s
 	u.later(func(ctx context.Context) func() {
-		err := u.s.SetMode(ctx, m)
+		err := s.SetMode(ctx, next.mode)
 		return func() {
-			if err != nil {
-				u.fail("mode "+string(m), err)
-				u.mode = ""
-				return
+			u.modes = u.modes[1:]
+			switch last := len(u.modes) == 0; {
+			case err != nil:
+				u.fail("mode "+string(next.mode), err)
+				if last {
+					u.mode = ""
+				}
+			default:
+				if next.then != nil {
+					next.then()
+				}
+				if last && u.look.Plain { // without a status line
+					u.say("the mode is " + string(next.mode))
+				}
 			}
-			if then(); u.look.Plain { // without a status line
-				u.say("the mode is " + string(m))
+			if len(u.modes) > 0 {
+				u.sendMode()
 			}
 		}
 	})

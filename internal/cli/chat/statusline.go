@@ -202,6 +202,28 @@ func (u *ui) statusRan(c *statusCommand, out string, err error) {
 	}
 }
 
+// printStatus runs the command once and prints its lines, for the plain form.
+func (u *ui) printStatus() {
+	c := u.status
+	if c == nil {
+		return
+	}
+	b, err := json.Marshal(u.statusInput())
+	if err != nil {
+		return // as in runStatus
+	}
+	width := u.width
+	u.later(func(context.Context) func() {
+		out, err := c.run(append(b, '\n'), width)
+		return func() {
+			if c == u.status {
+				u.statusRan(c, out, err)
+				u.print(c.view(markdown.Plain, u.width)...)
+			}
+		}
+	})
+}
+
 // view returns the lines that the command printed; nil if there are none.
 func (c *statusCommand) view(style markdown.Style, width int) (lines []string) {
 	if c == nil || c.out == "" {

@@ -73,6 +73,14 @@ func TestStatusCommandFails(t *testing.T) {
 	}
 }
 
+// The plain form prints the lines of the command with /status.
+func TestStatusCommandPlain(t *testing.T) {
+	home, dir, script := withSettings(t, `{"statusLine": {"type": "command", "command": "echo mine of $COLUMNS"}}`)
+	x := talkIn(t, home, dir, script, func(s *Start) { s.Screen.Plain = true })
+	x.says("/status")
+	x.until("mine of 80")
+}
+
 // The reference names every field of the input.
 func TestStatusReference(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/status-line.md")

@@ -8,7 +8,6 @@ import (
 
 	uv "github.com/charmbracelet/ultraviolet"
 
-	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/term/input"
 	"github.com/holdfast-dev/holdfast/internal/term/live"
 )
@@ -43,10 +42,7 @@ func (s *screen) loop(ctx context.Context) error {
 			if err := s.paint(); err != nil {
 				return err
 			}
-			at = time.Time{}
-			if s.u.moving() {
-				at = s.drawn.Add(render.Frame)
-			}
+			at = s.u.nextChange(s.drawn)
 		}
 		wait := time.Hour
 		if !at.IsZero() {

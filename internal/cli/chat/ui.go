@@ -78,15 +78,15 @@ type ui struct {
 	name     string               // of the user, as the daemon knows it
 	mode     policy.Mode          // that the user has chosen for the next run, or ""
 	seenMode policy.Mode          // of the session at the last look
-	chosen   policy.Mode          // that the user has chosen last
+	chosen   []policy.Mode        // that the user has chosen here and whose records have not come
+	modes    []modeChange         // that the session does not have yet
 	model    string               // the same for the model
 	waiting  []string             // messages that were not accepted yet
 	sending  bool                 // the first of them is being sent
 	early    []string             // commands that were typed before the session was open
 	typed    []string             // messages that the terminal has shown already, while they were typed
 	context  []string             // output of the user's own commands for the next message
-	tip      string               // a line below the box for a moment
-	tipEnds  time.Time            // zero: until the next key
+	tip      string               // a line below the box until the next key
 	pressed  map[string]time.Time // when keys that count twice were pressed
 
 	past    past     // what was printed
@@ -148,7 +148,7 @@ func (u *ui) apply(e *client.Event) {
 			u.answer.Write(up.Delta)
 		}
 	}
-	if m := u.conv.State().Mode; m != u.seenMode { // a change by anyone is newer than the choice here
+	if m := u.conv.State().Mode; m != u.seenMode && len(u.modes) == 0 { // a change by anyone is newer than the choice here
 		u.seenMode, u.mode = m, ""
 	}
 	if e.CaughtUp {
@@ -238,7 +238,11 @@ func (u *ui) ownDecision(b *conversation.Block) bool {
 		a := b.Reply
 		return b.Agent == "" && a != nil && a.SaveTo == "" && u.look.IsMe(a.Actor, a.Via) && (b.Request == nil || b.Request.Asker == "")
 	case conversation.Note:
-		return u.chosen != "" && b.Text == runtext.PolicyChanged(policy.Change{Mode: u.chosen, By: u.name})
+		at := slices.IndexFunc(u.chosen, func(m policy.Mode) bool { return b.Text == runtext.PolicyChanged(policy.Change{Mode: m, By: u.name}) })
+		if at >= 0 {
+			u.chosen = u.chosen[at+1:]
+		}
+		return at >= 0
 	}
 	return false
 }
@@ -263,7 +267,7 @@ func (u *ui) note(text string) {
 }
 
 // say shows a line below the box until the next key.
-func (u *ui) say(text string) { u.tip, u.tipEnds = text, time.Time{} }
+func (u *ui) say(text string) { u.tip = text }
 
 // fail prints an error with its hint.
 func (u *ui) fail(what string, err error) {
@@ -381,7 +385,7 @@ func (u *ui) command(k edit.Key) bool {
 	case k.Name == "esc" && u.own != nil && !st.Working:
 		u.own.end()
 	case k.Name == "esc" && st.Working:
-		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
+		u.interrupt()
 	case k.Name == "esc" && !u.box.Empty():
 		if u.twice("esc") {
 			u.box.Clear()
@@ -406,6 +410,7 @@ func (u *ui) command(k edit.Key) bool {
 func (u *ui) cancel() {
 	switch {
 	case !u.box.Empty():
+		u.popup = nil
 		u.box.Clear()
 		u.say("cleared; ctrl-_ brings it back")
 	case u.own != nil:
@@ -415,27 +420,10 @@ func (u *ui) cancel() {
 		u.leaving = true // a run in this program was interrupted by the first one
 	case u.conv.State().Working:
 		u.say("interrupting; press ctrl-c again to leave")
-		u.try("interrupt", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
+		u.interrupt()
 	default:
 		u.say("press ctrl-c again, or ctrl-d, to leave")
 	}
-}
-
-// takeBack removes a queued message and puts it into the box.
-func (u *ui) takeBack(q conversation.Queued) {
-	u.later(func(ctx context.Context) func() {
-		err := u.s.Withdraw(ctx, q.ID)
-		return func() {
-			switch {
-			case err != nil:
-				u.fail("take the message back", err)
-			case u.box.Empty():
-				u.box.Set(edit.Entry{Text: q.Text})
-			default:
-				u.box.Set(edit.Entry{Text: q.Text + "\n" + u.box.Text()})
-			}
-		}
-	})
 }
 
 // submit sends what is in the box.

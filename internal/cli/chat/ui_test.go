@@ -228,6 +228,35 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// After an interrupt, the queued messages are in the box, before what the user writes there.
+func TestInterruptReturnsQueue(t *testing.T) {
+	for _, key := range []string{"esc", "ctrl-c"} {
+		x := talk(t, writesFile, nil)
+		x.says("write it")
+		x.until("allow once")
+		x.press("ctrl-g")
+		x.says("first")
+		x.until("first  queued")
+		x.says("second")
+		x.until("second  queued")
+		if key == "esc" {
+			x.types("draft")
+		}
+		x.press(key)
+		x.until("interrupted")
+		s := x.until("> first")
+		for strings.Contains(s, "queued") {
+			x.step()
+			s = x.screen()
+		}
+		if !strings.Contains(s, "> first\n  second") || key == "esc" && !strings.Contains(s, "  second\n  draft") {
+			t.Errorf("the screen is\n%s", s)
+		}
+		x.press("enter")
+		x.until("▌ first\n▌ second")
+	}
+}
+
 func TestRewind(t *testing.T) {
 	x := talk(t, writesFile, nil)
 	x.says("write it")
@@ -249,6 +278,9 @@ func TestRewind(t *testing.T) {
 	}
 	x.press("enter")
 	x.until("> write it")
+	if s := x.until("the conversation was rewound"); strings.Contains(s, "the conversation continues before") {
+		t.Errorf("it is said twice:\n%s", s)
+	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the file is still there")
 	}
@@ -323,6 +355,10 @@ func TestSearchTranscripts(t *testing.T) {
 	x.until("found: zebra")
 	x.press("enter")
 	x.until("session ")
+	x.says("/search giraffe")
+	if s := x.until("nothing found for giraffe; all sessions"); !strings.Contains(s, "hi") {
+		t.Errorf("the sessions are not offered:\n%s", s)
+	}
 }
 
 // During a search in the history, the keys of the conversation are for the search, and a question does

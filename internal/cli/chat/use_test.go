@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Thinking is printed before the answer, also if rows of the answer are printed before it is complete.
@@ -171,5 +173,43 @@ func TestNewFile(t *testing.T) {
 		x.types("@" + name[:3])
 		x.until("❯ " + name)
 		x.press("esc", "ctrl-u")
+	}
+}
+
+// Shift-Tab pressed several times at once sets the last mode, and no mode is announced.
+func TestRapidModes(t *testing.T) {
+	x := talk(t, twoAnswers, nil)
+	x.says("hi")
+	x.until("1 model call")
+	x.press("shift-tab", "shift-tab", "shift-tab", "shift-tab", "shift-tab")
+	for len(x.u.modes) > 0 || x.u.pending > 0 {
+		x.step()
+	}
+	x.says("and now?")
+	s := x.until("And again.")
+	if mode, err := x.u.s.Mode(t.Context()); mode != policy.ModePlan || err != nil || !strings.Contains(s, "plan · ") || strings.Contains(s, "mode changed") {
+		t.Errorf("%s %v\n%s", mode, err, s)
+	}
+}
+
+// That a provider refuses to answer is said once.
+func TestRefusal(t *testing.T) {
+	x := talk(t, "steps: [{text: No., finish: refusal}]", nil)
+	x.says("hi")
+	if s := x.until("1 model call"); strings.Count(s, "refused") != 1 {
+		t.Errorf("the screen is\n%s", s)
+	}
+}
+
+// A notice about a question that was withdrawn disappears without an event.
+func TestNoticeEnds(t *testing.T) {
+	x := talk(t, writesFile, nil)
+	x.says("write it")
+	x.until("allow once")
+	x.press("ctrl-g", "esc")
+	x.until("interrupted")
+	s := x.until("is withdrawn")
+	if at := x.u.nextChange(x.u.now()); at.IsZero() || at.After(x.u.now().Add(time.Minute)) {
+		t.Errorf("the next frame is at %v:\n%s", at, s)
 	}
 }

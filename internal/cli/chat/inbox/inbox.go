@@ -204,6 +204,14 @@ func (i *Inbox) tell(text string) {
 	i.notice, i.until = term.EscapeStrict(term.OneLine(text)), i.p.Clock().Add(noticeTime)
 }
 
+// NoticeEnds returns when a notice disappears, or the zero time.
+func (i *Inbox) NoticeEnds() time.Time {
+	if i.notice == "" {
+		return time.Time{}
+	}
+	return i.until
+}
+
 // open returns the questions without an answer.
 func (i *Inbox) open() (list []*entry) {
 	for _, e := range i.list {

@@ -471,3 +471,14 @@ func TestPaste(t *testing.T) {
 		}
 	})
 }
+
+// Space never begins a message: it scrolls, or does nothing.
+func TestSpace(t *testing.T) {
+	u := newUser(t, bash("push", "git push"))
+	for _, wait := range []time.Duration{0, guard} {
+		time.Sleep(wait) // the guard is in real time
+		if r := u.inbox.Press(key("space")); r != edit.Handled {
+			t.Errorf("after %s: %v", wait, r)
+		}
+	}
+}
