@@ -37,6 +37,14 @@ func (p *past) add(draft bool, lines func(width int) []string) {
 	}
 }
 
+// layOutAgain makes all lines again, in other colors.
+func (p *past) layOutAgain() {
+	p.changed = true
+	for i := range p.parts {
+		p.parts[i].Version++
+	}
+}
+
 // settle ends the draft of an answer: it stays as it is or, if its block follows, disappears.
 func (p *past) settle(follows bool) {
 	if follows {

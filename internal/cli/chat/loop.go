@@ -21,7 +21,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/inputlog"
-	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -79,7 +78,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 	u := &ui{
 		p: p, now: time.Now, cwd: cwd, width: 80, height: 24, focused: true,
 		conv:    conversation.New(&conversation.Options{Cwd: cwd}),
-		look:    &render.Renderer{Style: styleOf(p), Cwd: cwd, Plain: start.Screen.Plain, Hyperlinks: true, ASCII: render.ASCIILocale(p.Getenv)},
+		look:    &render.Renderer{Cwd: cwd, Plain: start.Screen.Plain, Hyperlinks: true, ASCII: render.ASCIILocale(p.Getenv)},
 		history: history,
 		box:     edit.New(&edit.Options{History: history, Placeholder: "ask for something, / for commands, @ for files"}),
 		inbox:   inbox.New(p, saverule.Target{Folder: cwd}),
@@ -105,14 +104,6 @@ func maskOf(p *command.Program, cwd string) func(string) string {
 		text, _ = m.Text(text)
 		return text
 	}
-}
-
-// styleOf returns the colors of the terminal. The palette of 16 colors fits light and dark backgrounds.
-func styleOf(p *command.Program) markdown.Style {
-	if !p.Out.Color {
-		return markdown.Plain
-	}
-	return markdown.ANSI16
 }
 
 // begin prints the banner and opens the session.

@@ -133,7 +133,7 @@ const keysHelp = `Text
   Up on an empty line        take a queued message back, or earlier messages
   Ctrl-R                     search in earlier messages
   Ctrl-X                     write in $EDITOR
-  Ctrl-_                     undo
+  Ctrl-_, Alt-/              undo; undo what was undone
 Keys
   Esc                        interrupt the agent
   Esc Esc                    go back to an earlier message

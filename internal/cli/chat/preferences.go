@@ -2,7 +2,10 @@ package chat
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
@@ -34,30 +37,71 @@ func (u *ui) use(t settings.Terminal) {
 	u.notify.silent, u.notify.quiet = off(t.Bell), off(t.Notifications)
 	u.box.SetVi(t.Editor.Value == "vim")
 	u.look.Sides = t.Diff.Value
+	u.shade = shadeOf(u.p.Getenv("COLORFGBG"))
 	u.paint(t.Theme.Value)
 }
 
-// paint changes the colors. With the theme auto or "", they follow the terminal.
+// paint changes the colors. With the theme auto or "", they are for the background of the terminal, if
+// it is known; otherwise they are the 16 colors of its palette, which fit every background.
 func (u *ui) paint(theme string) {
-	u.look.Style = styleOf(u.p)
-	switch theme {
-	case "plain":
-		u.look.Style = markdown.Plain
-	case "light":
-		u.look.Light = true
-	case "dark":
-		u.look.Light = false
-	default:
-		u.look.Light = u.bright
-	}
 	u.terminal.Theme.Value = theme
+	shade := theme
+	if u.auto() {
+		shade = u.shade
+	}
+	style := markdown.Plain
+	if u.p.Out.Color && theme != "plain" {
+		style = markdown.ANSI16
+		if shade != "" {
+			style = fixedColors(u.p.Env)
+		}
+	}
+	if light := shade == "light"; style != u.look.Style || light != u.look.Light {
+		u.look.Style, u.look.Light = style, light
+		u.past.layOutAgain()
+	}
+}
+
+// fixedColors returns the richest colors that the terminal has.
+func fixedColors(env []string) markdown.Style {
+	switch colorprofile.Env(env) {
+	case colorprofile.TrueColor:
+		return markdown.TrueColor
+	case colorprofile.ANSI256:
+		return markdown.ANSI256
+	}
+	return markdown.ANSI16
+}
+
+// auto reports whether the colors are for the background of the terminal.
+func (u *ui) auto() bool { return u.terminal.Theme.Value == "" || u.terminal.Theme.Value == "auto" }
+
+// asksBackground reports whether the terminal should be asked for its background. The console of
+// Linux prints such a question.
+func (u *ui) asksBackground() bool {
+	return u.auto() && u.p.Out.Color && u.p.Getenv("TERM") != "linux"
 }
 
 // background is called when the terminal tells its background.
 func (u *ui) background(light bool) {
-	if u.bright = light; u.terminal.Theme.Value == "" || u.terminal.Theme.Value == "auto" {
-		u.look.Light = light
+	u.shade = "dark"
+	if light {
+		u.shade = "light"
 	}
+	u.paint(u.terminal.Theme.Value)
+}
+
+// shadeOf returns "light" or "dark" from the variable COLORFGBG, which some terminals set, or "". Its
+// last number is the background, one of the 16 colors.
+func shadeOf(colors string) string {
+	n, err := strconv.Atoi(colors[strings.LastIndexByte(colors, ';')+1:])
+	switch {
+	case err != nil || n < 0 || n > 15:
+		return ""
+	case n == 7 || n > 8:
+		return "light"
+	}
+	return "dark"
 }
 
 var themeHelp = map[string]string{

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
@@ -100,6 +101,43 @@ func TestTheme(t *testing.T) {
 	y.u.background(false)
 	if !y.u.look.Light {
 		t.Error("the terminal overrides the user's choice")
+	}
+}
+
+// With the theme auto, the colors follow the background of the terminal, when it is known. On the whole
+// screen, what was printed before changes, too.
+func TestBackground(t *testing.T) {
+	for env, want := range map[string]string{"": "", "15;0": "dark", "0;15": "light", "0;default;7": "light", "12;8": "dark", "15;default": "", "1;99": ""} {
+		if got := shadeOf(env); got != want {
+			t.Errorf("COLORFGBG=%s: %q, want %q", env, got, want)
+		}
+	}
+	home, dir, script := withSettings(t, `{}`)
+	if err := os.WriteFile(script, []byte("steps: [{text: \"`code`\"}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := talkIn(t, home, dir, script, func(s *Start) { s.Screen.Fullscreen = true })
+	x.u.p.Out.Color = true
+	x.u.p.Env = append(x.u.p.Env, "TERM=xterm-256color")
+	x.u.paint("auto")
+	if x.u.look.Style != markdown.ANSI16 || !x.u.asksBackground() {
+		t.Errorf("before the answer: style %d", x.u.look.Style)
+	}
+	x.says("hi")
+	x.until("1 model call")
+	shown := func() string { return strings.Join(x.u.frame().lines, "\n") }
+	seen := map[string]bool{shown(): true}
+	for _, light := range []bool{true, false} {
+		x.u.background(light)
+		s := shown()
+		if x.u.look.Style != markdown.ANSI256 || x.u.look.Light != light || seen[s] {
+			t.Errorf("light %v: style %d, light %v, the same screen %v", light, x.u.look.Style, x.u.look.Light, seen[s])
+		}
+		seen[s] = true
+	}
+	x.u.paint("plain")
+	if x.u.background(true); x.u.look.Style != markdown.Plain || x.u.asksBackground() {
+		t.Errorf("plain: style %d", x.u.look.Style)
 	}
 }
 

@@ -23,6 +23,7 @@ type screen struct {
 	draw    *live.Screen
 	whole   bool // the alternate screen is on
 	stopped bool // the shell has the terminal
+	asked   bool // the terminal for its background
 	drawn   time.Time
 }
 
@@ -102,7 +103,7 @@ func (s *screen) input(e uv.Event) error {
 	case uv.BlurEvent:
 		s.u.focused = false
 	case input.Resumed:
-		s.stopped = false
+		s.stopped, s.asked = false, false
 		s.draw.Forget()
 	}
 	return nil
@@ -145,8 +146,13 @@ func (s *screen) paint() error {
 		return err
 	}
 	if out := s.u.signals(); out != "" {
-		_, err := s.out.WriteString(out)
-		return err
+		if _, err := s.out.WriteString(out); err != nil {
+			return err
+		}
+	}
+	if s.u.asksBackground() && !s.asked { // the first frame does not wait for the answer
+		s.asked = true
+		return s.keys.AskBackground()
 	}
 	return nil
 }
@@ -179,6 +185,7 @@ func (s *screen) lend(do func()) (err error) {
 	}
 	do()
 	s.draw.Forget()
+	s.asked = false
 	keys, err := input.Open(s.in, s.out)
 	if err == nil {
 		s.keys = keys

@@ -61,7 +61,7 @@ type ui struct {
 	around   surroundings
 	status   *statusCommand // makes the status line, or nil
 	terminal settings.Terminal
-	bright   bool // the background of the terminal is light
+	shade    string // of the terminal's background: light, dark, or "" if it is not known
 	started  time.Time
 	windows  map[string]int // tokens, by model
 	unsaved  []edit.Entry   // typed before the session was open, for the history

@@ -28,6 +28,9 @@ const (
 	escapeDelay = 25 * time.Millisecond
 	// sequenceDelay is the same for a sequence that has more than two bytes.
 	sequenceDelay = 500 * time.Millisecond
+
+	// replyDelay is the same for a reply of the terminal that has begun: its rest must not become typed text.
+	replyDelay = 3 * time.Second
 )
 
 // Feed adds bytes and returns the events that they complete. It drops invalid UTF-8, control
@@ -102,6 +105,8 @@ func (d *Decoder) Wait() time.Duration {
 		return 0
 	case len(d.buf) <= 2: // it can be a key by itself
 		return escapeDelay
+	case strings.IndexByte("]P_^X", d.buf[1]) >= 0:
+		return replyDelay
 	}
 	return sequenceDelay
 }
@@ -156,7 +161,7 @@ func (d *Decoder) append(events []uv.Event, e uv.Event) []uv.Event {
 		}
 		events = append(events, e)
 	case uv.FocusEvent, uv.BlurEvent, uv.MouseWheelEvent, uv.MouseClickEvent, uv.MouseReleaseEvent, uv.MouseMotionEvent,
-		uv.BackgroundColorEvent, uv.ForegroundColorEvent, uv.KeyboardEnhancementsEvent, uv.ModeReportEvent:
+		uv.BackgroundColorEvent, uv.ForegroundColorEvent, uv.KeyboardEnhancementsEvent, uv.ModeReportEvent, uv.PrimaryDeviceAttributesEvent:
 		events = append(events, e)
 	}
 	return events

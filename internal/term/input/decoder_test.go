@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"pgregory.net/rapid"
@@ -59,7 +60,7 @@ var decodeTests = []struct{ in, want string }{
 	{"\x1b]0;title\ax\x1bPunknown\x1b\\y\x1b_apc\x1b\\z", "x y z"},
 	{"\x1b]never \x1b[A", "up"},
 	{"\x1b[12;3\x01x", "ctrl+a x"},
-	{"\x1b[?62;c\x1b[>1;2c\x1b[?2026;2$yk", "ModeReportEvent k"},
+	{"\x1b[?62;c\x1b[>1;2c\x1b[?2026;2$yk", "PrimaryDeviceAttributesEvent ModeReportEvent k"},
 	{"\x1b[[A", "f1"},
 }
 
@@ -133,4 +134,17 @@ func FuzzDecoder(f *testing.F) {
 			t.Errorf("%q stays pending", b)
 		}
 	})
+}
+
+// A reply of the terminal that has begun waits longer for its end than keys do.
+func TestWait(t *testing.T) {
+	for in, want := range map[string]time.Duration{
+		"": 0, "\x1b": escapeDelay, "\x1b]": escapeDelay, "\x1b[1;": sequenceDelay, "\x1b]1": replyDelay, "\x1b]11;rgb:ff\x1b": replyDelay, "\x1bP>": replyDelay, "\xe6\x97": escapeDelay, "\xf0\x9f\x99": sequenceDelay,
+	} {
+		var d Decoder
+		d.Feed([]byte(in))
+		if got := d.Wait(); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
 }

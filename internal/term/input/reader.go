@@ -20,6 +20,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +47,9 @@ const (
 	enterModes = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
 	mouseModes = "\x1b[?1000h\x1b[?1006h"
 	mouseOff   = "\x1b[?1006l\x1b[?1000l"
-	leaveModes = mouseOff + "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h"
+	// The second question is for terminals that do not answer the first one: they answer the second.
+	askBackground = "\x1b]11;?\x1b\\\x1b[c"
+	leaveModes    = mouseOff + "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h"
 )
 
 // Reader reads a terminal. Its methods are safe for concurrent use.
@@ -67,6 +70,9 @@ type Reader struct {
 	raw    bool
 	mouse  bool // the terminal reports the wheel and clicks
 	closed bool
+
+	asked    time.Time     // when the terminal was asked for its background
+	answered chan struct{} // closed by the end of its answers; nil if nothing was asked
 }
 
 // uvReader is a reader whose Read ends when it is canceled.
@@ -140,6 +146,53 @@ func (r *Reader) Mouse(on bool) error {
 	return err
 }
 
+// AskBackground asks the terminal for its background. A [uv.BackgroundColorEvent] follows if the
+// terminal answers.
+func (r *Reader) AskBackground() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.raw || r.answered != nil {
+		return nil
+	}
+	r.asked, r.answered = time.Now(), make(chan struct{})
+	_, err := io.WriteString(r.out, askBackground)
+	return err
+}
+
+// answerDelay is how long an answer of the terminal can take.
+const answerDelay = time.Second
+
+// awaitAnswer waits for an answer that is on its way, which would become typed text in the shell.
+func (r *Reader) awaitAnswer() {
+	r.mu.Lock()
+	answered, wait := r.answered, answerDelay-time.Since(r.asked)
+	r.mu.Unlock()
+	if answered == nil {
+		return
+	}
+	select {
+	case <-answered:
+	case <-time.After(wait):
+	}
+}
+
+// hear takes the end of the terminal's answers, and returns the other events.
+func (r *Reader) hear(events []uv.Event) []uv.Event {
+	return slices.DeleteFunc(events, func(e uv.Event) bool {
+		_, end := e.(uv.PrimaryDeviceAttributesEvent)
+		if !end {
+			return false
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.answered != nil {
+			close(r.answered)
+			r.answered = nil
+		}
+		return true
+	})
+}
+
 // leave restores the terminal. It is called more than once.
 func (r *Reader) leave() error {
 	r.mu.Lock()
@@ -162,6 +215,7 @@ func (r *Reader) Close() error {
 	if again {
 		return nil
 	}
+	r.awaitAnswer()
 	close(r.quit)
 	r.loops.Wait()
 	var err error
@@ -175,6 +229,7 @@ func (r *Reader) Close() error {
 // Suspend restores the terminal and stops the program, as Ctrl-Z does in a shell. The caller erases
 // its live block first. A [Resumed] event follows when the program continues.
 func (r *Reader) Suspend() error {
+	r.awaitAnswer()
 	if err := r.leave(); err != nil {
 		return err
 	}
@@ -263,7 +318,7 @@ func (r *Reader) loop(chunks <-chan []byte, signals <-chan os.Signal) {
 		case <-r.quit:
 			return
 		}
-		if !r.send(events...) {
+		if !r.send(r.hear(events)...) {
 			return
 		}
 		if wait := d.Wait(); wait > 0 {

@@ -243,3 +243,44 @@ func TestMouse(t *testing.T) {
 		}
 	}
 }
+
+// The answer to the question for the background is an event. Close waits for
+// an answer that is on its way, so that it does not reach the shell.
+func TestBackground(t *testing.T) {
+	user, program, written := openPTY(t)
+	r, err := Open(program, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, r) // the size
+	if err := r.AskBackground(); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(written(), askBackground) {
+		time.Sleep(time.Millisecond)
+	}
+	_, _ = user.WriteString("\x1b]11;rgb:ffff/ffff/ffff\x1b\\x")
+	if e, ok := next(t, r).(uv.BackgroundColorEvent); !ok || e.IsDark() {
+		t.Errorf("%#v", e)
+	}
+	if k, ok := next(t, r).(uv.KeyPressEvent); !ok || k.Text != "x" {
+		t.Errorf("%#v", k)
+	}
+	r.mu.Lock()
+	r.asked = time.Now()
+	r.mu.Unlock()
+	closed := make(chan error)
+	go func() { closed <- r.Close() }()
+	select {
+	case <-closed:
+		t.Error("Close does not wait for the answer")
+	case <-time.After(50 * time.Millisecond):
+	}
+	_, _ = user.WriteString("\x1b[?62;c")
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if time.Since(r.asked) >= answerDelay {
+		t.Error("Close did not see the answer")
+	}
+}
