@@ -5,12 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/colorprofile"
-
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term/live"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 )
 
@@ -64,10 +63,10 @@ func (u *ui) paint(theme string) {
 
 // fixedColors returns the richest colors that the terminal has.
 func fixedColors(env []string) markdown.Style {
-	switch colorprofile.Env(env) {
-	case colorprofile.TrueColor:
+	switch n := live.Colors(env); {
+	case n > 256:
 		return markdown.TrueColor
-	case colorprofile.ANSI256:
+	case n == 256:
 		return markdown.ANSI256
 	}
 	return markdown.ANSI16

@@ -186,7 +186,11 @@ func TestRapidModes(t *testing.T) {
 		x.step()
 	}
 	x.says("and now?")
-	s := x.until("And again.")
+	x.until("And again.")
+	for x.u.conv.State().Working || len(x.u.waiting) > 0 {
+		x.step()
+	}
+	s := x.screen()
 	if mode, err := x.u.s.Mode(t.Context()); mode != policy.ModePlan || err != nil || !strings.Contains(s, "plan · ") || strings.Contains(s, "mode changed") {
 		t.Errorf("%s %v\n%s", mode, err, s)
 	}

@@ -72,6 +72,19 @@ func New(w io.Writer, o *Options) *Screen {
 	return s
 }
 
+// Colors returns how many colors the terminal has, as its environment says.
+func Colors(env []string) int {
+	switch colorprofile.Env(env) {
+	case colorprofile.TrueColor:
+		return 1 << 24
+	case colorprofile.ANSI256:
+		return 256
+	case colorprofile.ANSI:
+		return 16
+	}
+	return 0
+}
+
 // reflows reports whether a terminal wraps old rows again when its width changes. Most do; the Linux
 // console, xterm and GNU screen cut them.
 func reflows(env []string) bool {
