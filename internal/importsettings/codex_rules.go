@@ -52,7 +52,7 @@ func (t *translation) prefixRule(call *jsontree.Node) {
 	lines, ok := prefixes(call.Member("pattern"))
 	switch {
 	case !ok && effect == "allow":
-		t.unsupportedSilent("prefix_rule", call.At, "a rule cannot express these words")
+		t.unsupportedSilent("prefix_rule", call.At, "Bash rules cannot express the pattern: it has a word with a space, quote, backslash, parenthesis or *, or too many alternatives")
 	case !ok:
 		t.refuse(call.At, "prefix_rule: invalid pattern")
 	}

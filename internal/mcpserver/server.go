@@ -141,12 +141,8 @@ func requireScope(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := auth.CallerFrom(r.Context())
 		if err := c.CheckScope(api.ScopeRun); err != nil {
-			text := err.Error()
-			if hint := outcome.Hint(err); hint != "" {
-				text += "\nhint: " + hint
-			}
 			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="run"`) // RFC 6750
-			http.Error(w, text, http.StatusForbidden)
+			http.Error(w, outcome.WithHint(err.Error(), outcome.Hint(err)), http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -158,6 +158,14 @@ func Hint(err error) string {
 	return diskHint(err)
 }
 
+// WithHint returns a text with a hint in a line of its own; the hint can be "".
+func WithHint(text, hint string) string {
+	if hint == "" {
+		return text
+	}
+	return text + "\nhint: " + hint
+}
+
 // diskHint returns a hint for a file that cannot be written. The hint depends on the cause.
 func diskHint(err error) string {
 	at := "it"

@@ -17,6 +17,7 @@ type Explanation struct {
 	Mode    policy.Mode           `json:"mode"`
 	CWD     string                `json:"cwd"`
 	Trace   []policy.Contribution `json:"trace"`
+	Note    string                `json:"note,omitempty"` // what was not considered
 }
 
 // Explain explains a decision about a call in a folder.

@@ -48,6 +48,16 @@ func Root(t testing.TB, what string) {
 	}
 }
 
+// Engine returns the address of the container engine for tests.
+func Engine(t testing.TB) (host string) {
+	t.Helper()
+	if host = os.Getenv("HOLDFAST_TEST_DOCKER"); host == "" {
+		Root(t, "starting a container engine")
+		Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+	}
+	return host
+}
+
 // User skips the test when root runs it, because file modes do not stop root. scripts/test-as-user runs every
 // test that calls it as an ordinary user; it is part of `make test-all`.
 func User(t testing.TB) {

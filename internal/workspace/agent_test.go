@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -88,7 +89,7 @@ type engineEnv struct {
 
 func newEngineEnv(t *testing.T) *engineEnv {
 	t.Helper()
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := agentImage(t, e) // removed after the containers that use it
 	x := &engineEnv{e: e, w: newWorkspaces(t, e, t.TempDir()), sessions: session.New(memory.New(), nil)}
 	set, err := x.w.Create(t.Context(), Settings{

@@ -1,11 +1,15 @@
 package workspace
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
+)
 
 // BenchmarkEnsureRunning measures Ensure for a running container: one inspection of container and image, one
 // connection and one request to its supervisor.
 func BenchmarkEnsureRunning(b *testing.B) {
-	e := testEngine(b)
+	e := testimage.Engine(b)
 	image := testImage(b, e, "1")
 	w := newWorkspaces(b, e, b.TempDir())
 	createSmall(b, w, "blog", image)
@@ -22,7 +26,7 @@ func BenchmarkEnsureRunning(b *testing.B) {
 // BenchmarkEnsureAbsent measures Ensure for a missing container: create, start, and the supervisor's first
 // answer.
 func BenchmarkEnsureAbsent(b *testing.B) {
-	e := testEngine(b)
+	e := testimage.Engine(b)
 	image := testImage(b, e, "1")
 	w := newWorkspaces(b, e, b.TempDir())
 	createSmall(b, w, "blog", image)
@@ -42,7 +46,7 @@ func BenchmarkEnsureAbsent(b *testing.B) {
 
 // BenchmarkExec measures a command in a running container, from Ensure to its exit.
 func BenchmarkExec(b *testing.B) {
-	e := testEngine(b)
+	e := testimage.Engine(b)
 	image := testImage(b, e, "1")
 	w := newWorkspaces(b, e, b.TempDir())
 	createSmall(b, w, "blog", image)

@@ -12,12 +12,13 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/internal/testneed"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // tryOutOfMemory: when memory runs out, one session ends with that error; the others continue, and the
 // container is recreated after they end.
 func tryOutOfMemory(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -50,7 +51,7 @@ func tryOutOfMemory(t *testing.T) {
 
 // tryCancelLeavesNothing: canceling a command ends it and every process it has started.
 func tryCancelLeavesNothing(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -84,7 +85,7 @@ type blocked struct{ ctx context.Context }
 func (b blocked) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, io.EOF }
 
 func TestExec(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -129,7 +130,7 @@ func TestExec(t *testing.T) {
 // tryNothingSecret: a secret that is passed to a process is not readable by others.
 func tryNothingSecret(t *testing.T) {
 	t.Helper()
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	s, err := w.Create(t.Context(), Settings{Slug: "blog", Image: image, Credentials: []string{"GITHUB_TOKEN"}})
@@ -173,7 +174,7 @@ func tryNothingSecret(t *testing.T) {
 
 // Where sockets of the host do not work in containers, a bridge process next to the supervisor is used.
 func TestBridge(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -197,7 +198,7 @@ func TestBridge(t *testing.T) {
 // A project folder that the agent cannot write is reported before anything starts.
 func TestProjectOfAnotherUser(t *testing.T) {
 	testneed.Root(t, "a folder of another user")
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	project := t.TempDir()

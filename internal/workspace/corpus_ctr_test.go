@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 const corpusFile = "agentkit-commaagents-parachute.json"
@@ -71,7 +72,7 @@ func caseStatus(t *testing.T, c corpus.Case) {
 // caseAlways checks a process in a container, and the settings that the engine received (TestLockedDown of
 // package engine checks them field by field).
 func caseAlways(t *testing.T, _ corpus.Case) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -135,7 +136,7 @@ func caseOOM(t *testing.T, c corpus.Case) {
 func caseExit(t *testing.T, c corpus.Case) {
 	var expect struct{ Error string }
 	c.Decode(t, c.Expect(), &expect)
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -146,7 +147,7 @@ func caseExit(t *testing.T, c corpus.Case) {
 }
 
 func caseYell(t *testing.T, _ corpus.Case) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -160,7 +161,7 @@ func caseWritable(t *testing.T, _ corpus.Case) {
 	if os.Getuid() != 0 && uid != os.Getuid() || uid == 0 || gid == 0 && os.Getgid() == 0 && os.Getuid() == 0 {
 		t.Errorf("the agent is %d:%d, the caller %d:%d", uid, gid, os.Getuid(), os.Getgid())
 	}
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	s := createSmall(t, w, "blog", image)

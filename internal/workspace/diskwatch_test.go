@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // A turn that fills the disk is ended with an error that names the cause.
 func TestProcessFillsDisk(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	w.watchTime = 10 * time.Millisecond

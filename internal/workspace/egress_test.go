@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // A container reaches only what its settings name, through the host, and keeps this access when the process
@@ -20,7 +21,7 @@ func TestNetwork(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("sockets reach into containers on Linux only")
 	}
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
 	w := newWorkspaces(t, e, home)

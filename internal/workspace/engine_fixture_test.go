@@ -15,25 +15,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
-
-// testEngine returns the test engine of this machine.
-func testEngine(t testing.TB) *engine.Engine {
-	t.Helper()
-	host := os.Getenv("HOLDFAST_TEST_DOCKER")
-	if host == "" {
-		testneed.Root(t, "starting a container engine")
-		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
-	}
-	e, err := engine.Connect(t.Context(), host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	return e
-}
 
 // insideProgram builds the program of the test containers once.
 var insideProgram = sync.OnceValues(func() ([]byte, error) {

@@ -15,11 +15,12 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // A container is created when needed, reused while it is up to date, and found by other programs.
 func TestEnsure(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
 	w := newWorkspaces(t, e, home)
@@ -90,7 +91,7 @@ func TestPlan(t *testing.T) {
 
 // Changes made to a container from outside are repaired.
 func TestEnsureRepairs(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -140,7 +141,7 @@ func command(args ...string) error {
 
 // tryConfigChange: changed settings apply only when no one uses the container.
 func tryConfigChange(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	first, err := e.Image(t.Context(), image)
 	if err != nil {
@@ -188,7 +189,7 @@ func tryConfigChange(t *testing.T) {
 
 // Of many concurrent callers, in one process and in several, exactly one creates the container.
 func TestEnsureConcurrent(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
 	w := newWorkspaces(t, e, home)
@@ -256,7 +257,7 @@ func TestEnsureElsewhere(t *testing.T) {
 
 // tryEnsureFails: an error says why a container cannot start, and nothing is left.
 func tryEnsureFails(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	empty := fmt.Sprintf("holdfast-test/empty:%d", time.Now().UnixNano())
@@ -319,7 +320,7 @@ func runCommand(args ...string) error { return exec.Command(args[0], args[1:]...
 
 // A container with a workspace's name but without its labels is not changed.
 func TestForeign(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // fillProgram builds the program that fills a home once; it needs no library.
@@ -204,7 +206,7 @@ func TestHostileRace(t *testing.T) {
 // The same from inside a real container, by a program that its agent put there.
 func TestHostileContainer(t *testing.T) {
 	t.Parallel()
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	to := outsideFolder(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	okay(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -108,7 +109,7 @@ func TestReachableModel(t *testing.T) {
 // In a real container: while the server is down, the turn fails at once and names its address; when it is up,
 // the agent works.
 func TestModelServerDown(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(hostAddress(t), "0"))
 	if err != nil {
 		t.Fatal(err)

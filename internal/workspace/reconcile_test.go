@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // createDirectly creates a container directly with the engine.
@@ -43,7 +44,7 @@ func createDirectly(t *testing.T, e *engine.Engine, image, name string, labels m
 // tryReconcile: containers without a workspace are removed unless they are in use; foreign containers are not
 // touched.
 func tryReconcile(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "known", image)
@@ -94,7 +95,7 @@ func tryReconcile(t *testing.T) {
 // A label of an image does not make its container ephemeral, and a copy of a workspace's container is not
 // stopped or removed with it.
 func TestLabelsOfAnImage(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1", "LABEL "+labelEphemeral+"=0123456789abcdef")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -125,7 +126,7 @@ func bridgedOnly(w *Workspaces) *Workspaces {
 
 // Deleting a workspace removes its container; a new workspace of the same name gets its own.
 func TestRecreateWorkspace(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	createSmall(t, w, "blog", image)
@@ -154,7 +155,7 @@ func TestRecreateWorkspace(t *testing.T) {
 }
 
 func tryStopAll(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	ids := map[string]string{}
@@ -179,7 +180,7 @@ func tryStopAll(t *testing.T) {
 
 // An ephemeral container stores nothing and is removed when its work is done.
 func TestEphemeral(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	s := createSmall(t, w, "blog", image)
@@ -221,7 +222,7 @@ func TestEphemeral(t *testing.T) {
 
 // The ephemeral container of a killed process is found and removed.
 func TestEphemeralOrphan(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
 	w := newWorkspaces(t, e, home)
@@ -250,7 +251,7 @@ func TestEphemeralElsewhere(t *testing.T) {
 	if home == "" {
 		return
 	}
-	w, err := New(home, &Options{Engine: testEngine(t)})
+	w, err := New(home, &Options{Engine: testimage.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
 // Changes of an agent to its folders do not prevent the next start, and links that it put there are not
@@ -55,7 +56,7 @@ func TestRepairFolders(t *testing.T) {
 
 // A container starts again whatever an agent did to the folders it shares with the host.
 func TestContainerAfterSabotage(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1")
 	w := newWorkspaces(t, e, t.TempDir())
 	s := createSmall(t, w, "blog", image)
@@ -81,7 +82,7 @@ func TestContainerAfterSabotage(t *testing.T) {
 // Run settings of an image are ignored: no volume on the unlimited disk, no variable for the agents, no other
 // user or program.
 func TestImageSettingsIgnored(t *testing.T) {
-	e := testEngine(t)
+	e := testimage.Engine(t)
 	image := testImage(t, e, "1", `ENTRYPOINT ["/added"]`, `CMD ["nothing"]`, "USER 0:0", "VOLUME /data /home/agent",
 		"ENV LD_PRELOAD=/added", "ENV HTTP_PROXY=http://evil.test", `HEALTHCHECK CMD ["/added"]`, "WORKDIR /nowhere")
 	w := newWorkspaces(t, e, t.TempDir())

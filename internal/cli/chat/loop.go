@@ -157,13 +157,7 @@ func (u *ui) openSession() {
 }
 
 // notice prints a notice of the program.
-func (u *ui) notice(n env.Notice) {
-	text := n.Text
-	if n.Hint != "" {
-		text += "\nhint: " + n.Hint
-	}
-	u.note(text)
-}
+func (u *ui) notice(n env.Notice) { u.note(outcome.WithHint(n.Text, n.Hint)) }
 
 // askServers asks about the MCP servers that the user has not decided about, and then sends what
 // waits. Downloads need the terminal for themselves.
@@ -368,13 +362,7 @@ func (u *ui) close() {
 }
 
 // errorText returns an error and its hint in one line each.
-func errorText(err error) string {
-	text := err.Error()
-	if hint := outcome.Hint(err); hint != "" {
-		text += "\nhint: " + hint
-	}
-	return text
-}
+func errorText(err error) string { return outcome.WithHint(err.Error(), outcome.Hint(err)) }
 
 // lastPart returns the last characters of an id, which commands accept for it. The first ones of some
 // ids are a time.

@@ -35,11 +35,7 @@ func (u *ui) showNotices(list []env.Notice) {
 
 func (u *ui) printNotices(list []env.Notice) {
 	for _, n := range list {
-		text := n.Text
-		if n.Hint != "" {
-			text += "\nhint: " + n.Hint
-		}
-		u.note(text)
+		u.notice(n)
 	}
 }
 

@@ -42,6 +42,7 @@ func printDecision(p *term.Printer, v *policycheck.Explanation) {
 	}
 	row("folder", term.Escape(v.CWD))
 	row("mode", string(v.Mode))
+	row("note", term.Escape(v.Note))
 	p.Line("")
 	printTrace(p, v, "")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
@@ -32,6 +33,7 @@ func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
 		return outcome.Invalid(call.Tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.Tool+` '{"…": "…"}'`)
 	}
 	v := policycheck.Explain(&d, requests, g.Cwd)
+	v.Note = ignoredNote(s, requests)
 	if c.JSON {
 		err = p.Out.JSON(v, p.Out.TTY)
 	} else {
@@ -42,6 +44,31 @@ func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	return command.End(verdictOutcome(d.Effect))
+}
+
+// ignoredNote says which settings of the sandbox the explanation of a command ignores: whether the command would run
+// in the sandbox is known only in a run.
+func ignoredNote(s *settings.Settings, requests []policy.Request) string {
+	isCommand := func(r policy.Request) bool { return r.Operation == policy.OpCommand }
+	if !slices.ContainsFunc(requests, isCommand) {
+		return ""
+	}
+	var set []string
+	for _, b := range s.Sandboxes {
+		if b.Untrusted {
+			continue
+		}
+		if len(b.Settings.ExcludedCommands) > 0 {
+			set = append(set, "excludedCommands of "+settings.OriginText(b.Origin))
+		}
+		if auto := b.Settings.AutoAllowBashIfSandboxed; auto != nil && *auto {
+			set = append(set, "autoAllowBashIfSandboxed of "+settings.OriginText(b.Origin))
+		}
+	}
+	if len(set) == 0 {
+		return ""
+	}
+	return "not considered: " + strings.Join(set, ", ")
 }
 
 // call parses the arguments: either TOOL INPUT, or -- COMMAND…

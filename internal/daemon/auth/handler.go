@@ -344,12 +344,9 @@ func codeOf(status int) string {
 }
 
 func writePlain(w http.ResponseWriter, _ *http.Request, status int, _, detail, hint string) {
-	if hint != "" {
-		detail += "\nhint: " + hint
-	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, detail+"\n")
+	_, _ = io.WriteString(w, outcome.WithHint(detail, hint)+"\n")
 }
 
 type openPaths []string

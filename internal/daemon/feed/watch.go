@@ -61,7 +61,7 @@ func (f *feed) follow(w session.Watcher, after int64) {
 	}
 }
 
-// grow handles a notification of the new head.
+// grow loads the records up to a head that a notification of the store has named.
 func (f *feed) grow(head int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -35,12 +35,7 @@ import (
 // Engine connects to the machine's engine for tests, until the test ends.
 func Engine(t testing.TB) *engine.Engine {
 	t.Helper()
-	host := os.Getenv("HOLDFAST_TEST_DOCKER")
-	if host == "" {
-		testneed.Root(t, "starting a container engine")
-		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
-	}
-	e, err := engine.Connect(t.Context(), host)
+	e, err := engine.Connect(t.Context(), testneed.Engine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
