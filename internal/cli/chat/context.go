@@ -29,7 +29,7 @@ func (s *Session) ContextParts(ctx context.Context) ([]render.Part, error) {
 	if s.in != nil {
 		return nil, outcome.Invalid("the agent runs in a container, which has its own tools and files", "holdfast sessions show lists the messages")
 	}
-	r, err := s.flags.ComposeOptions(s.p, s.cwd)
+	r, err := s.flags.ComposeOptions(s.p, s.at().cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *Session) shortFile(path string) string {
 	if !filepath.IsAbs(path) {
 		return path
 	}
-	if rel, err := filepath.Rel(s.cwd, path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(s.at().cwd, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	if rest, ok := strings.CutPrefix(path, s.p.UserHome()+"/"); ok && s.p.UserHome() != "" {
@@ -117,7 +117,7 @@ func (u *ui) windowOf(model string) int {
 
 // Instructions returns the instruction files of the session.
 func (s *Session) Instructions() ([]instructions.File, error) {
-	r, err := s.flags.ComposeOptions(s.p, s.cwd)
+	r, err := s.flags.ComposeOptions(s.p, s.at().cwd)
 	if err != nil {
 		return nil, err
 	}

@@ -197,38 +197,68 @@ func (u *ui) askServers() {
 	u.focus()
 }
 
-// join makes another session that of the conversation. The empty id begins a new one. What was printed
-// before stays; known says that it is what the session has.
-func (u *ui) join(known bool, find func(ctx context.Context) (id string, err error)) {
+// join makes another session that of the conversation; the empty id begins a new one. Messages from
+// before go to the old session, and what is typed now waits for the new one. After a fork, what was
+// printed stays valid. At the end, join calls then, if there is one.
+func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err error), then func()) {
+	u.opening = true
+	if len(u.waiting) > 0 {
+		u.sent = func() { u.join(fork, find, then) }
+		return
+	}
+	s, cwd := u.s, u.cwd
 	u.later(func(ctx context.Context) func() {
 		id, err := find(ctx)
-		if err == nil && id != "" {
-			err = u.s.Join(ctx, id)
+		var to *place
+		if err == nil {
+			to, err = s.Find(ctx, id)
 		}
 		return func() {
+			u.opening = false
 			if err != nil {
 				u.fail("", err)
+				u.giveBack()
 				return
 			}
-			if id == "" {
-				u.s.New()
-			}
+			s.Enter(to)
 			u.enter()
 			if id == "" {
 				u.note("a new session begins with your next message")
 			}
-			u.quiet = known && id != ""
+			if u.quiet = fork; !fork { // the other session may be that of another project
+				u.context = nil
+				if u.own != nil {
+					u.own.left = true
+				}
+			}
+			if then != nil {
+				then()
+			}
+			if u.cwd != cwd {
+				u.askServers()
+				return
+			}
+			u.runEarly()
 		}
 	})
 }
 
-// enter shows the session of the conversation.
+// enter shows the session of the conversation, and works in its folder.
 func (u *ui) enter() {
 	if u.unfollow != nil {
 		u.unfollow()
 		u.unfollow = nil
 	}
 	about := u.s.About()
+	if cwd := u.s.at().cwd; cwd != u.cwd {
+		u.cwd, u.look.Cwd = cwd, cwd
+		u.inbox.SaveIn(saverule.Target{Folder: cwd})
+		if u.files != nil {
+			u.files.Close()
+			u.files = nil
+		}
+		u.around.branchAt = time.Time{}
+	}
 	u.conv = conversation.New(&conversation.Options{Cwd: about.Cwd, Session: u.s.ID(), Title: about.Title, Model: about.Model, Window: u.windowOf})
 	u.setStatusCommand()
 	for _, e := range u.unsaved {

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term/pager"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // picking is a list from which the user chooses.
@@ -207,6 +208,10 @@ func (u *ui) openRewind() {
 	if u.s == nil {
 		return
 	}
+	if u.s.ID() == "" {
+		u.say(noSession)
+		return
+	}
 	if u.conv.State().Working {
 		u.say("interrupt the agent first")
 		return
@@ -266,8 +271,7 @@ func (u *ui) planRewind(m Message) {
 
 func (u *ui) rewind(m Message, what string) {
 	if what == "fork" {
-		u.forkAt(m.Before)
-		u.box.Set(edit.Entry{Text: m.Text})
+		u.forkAt(m.Before, func() { u.box.Set(edit.Entry{Text: m.Text}) })
 		return
 	}
 	u.later(func(ctx context.Context) func() {
@@ -297,7 +301,14 @@ func (u *ui) rewind(m Message, what string) {
 // resume lets the user choose another session.
 func (u *ui) resume(name string) {
 	if name != "" {
-		u.join(false, func(context.Context) (string, error) { return name, nil })
+		u.join(false, func(ctx context.Context) (id string, err error) {
+			err = u.s.withStore(ctx, func(sessions *session.Sessions) error {
+				m, err := sessions.Find(ctx, name)
+				id = m.ID
+				return err
+			})
+			return id, err
+		}, nil)
 		return
 	}
 	u.later(func(ctx context.Context) func() {
@@ -330,7 +341,7 @@ func (u *ui) chooseSession(title string, list []pick.Item, err error) {
 		u.say("there is no such session")
 	default:
 		u.choose(title, list, func(it pick.Item) {
-			u.join(false, func(context.Context) (string, error) { return it.Value, nil })
+			u.join(false, func(context.Context) (string, error) { return it.Value, nil }, nil)
 		})
 	}
 }

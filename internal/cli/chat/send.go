@@ -14,7 +14,7 @@ import (
 func (u *ui) remember() {
 	e := u.box.Take()
 	e.Time = u.now()
-	if u.s == nil { // erasing the session must find it
+	if u.s == nil || u.opening { // erasing the session must find it
 		u.unsaved = append(u.unsaved, e)
 		return
 	}
@@ -27,7 +27,7 @@ func (u *ui) record(e edit.Entry) {
 	u.try("history", func(ctx context.Context) error { return u.history.Add(ctx, e) })
 }
 
-// send sends a message. While the session is being opened, the message waits.
+// send sends a message. While the first session is being opened, the message waits.
 func (u *ui) send(text string) {
 	text, _ = files.Expand(text, u.cwd)
 	if len(u.context) > 0 {
@@ -35,17 +35,19 @@ func (u *ui) send(text string) {
 		u.context = nil
 	}
 	u.waiting = append(u.waiting, text)
-	switch {
-	case u.s == nil && !u.opening:
+	if u.s == nil && !u.opening {
 		u.openSession()
-	case u.s != nil && len(u.waiting) == 1:
-		u.sendWaiting()
 	}
+	u.sendWaiting()
 }
 
 // sendWaiting sends the oldest message that waits, and then the next one. A message that cannot be
 // sent comes back into the box.
 func (u *ui) sendWaiting() {
+	if sent := u.sent; len(u.waiting) == 0 && sent != nil {
+		u.sent = nil
+		sent()
+	}
 	if len(u.waiting) == 0 || u.s == nil || u.sending || u.inbox.Interviewing() {
 		return
 	}
@@ -61,11 +63,15 @@ func (u *ui) sendWaiting() {
 			if err != nil {
 				u.fail("not sent", err)
 				u.giveBack()
+				u.sendWaiting()
 				return
 			}
 			u.waiting = slices.Delete(u.waiting, 0, 1)
 			if u.unfollow == nil { // the message has created the session
 				u.follow()
+			}
+			if len(u.waiting) == 0 {
+				u.runEarly()
 			}
 			u.sendWaiting()
 		}

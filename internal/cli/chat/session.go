@@ -1,13 +1,10 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"sync"
-
-	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
@@ -16,9 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 // Session is the session of a conversation, and what the next run of it is made of. Its methods may
@@ -35,16 +30,12 @@ type Session struct {
 	p       *command.Program
 	flags   *runFlags
 	options dial.Options
-	cwd     string
 	in      *compose.Workspace // nil without a workspace
-	rules   *settings.Settings
 
 	mu     sync.Mutex
 	conn   *dial.Conn
-	id     string // "" before the first message of a new session
-	next   string // the id that a new session gets, once it is needed
-	spec   runspec.Spec
-	about  About
+	*place            // of the session of the conversation
+	model  string     // that the user has chosen for new sessions, or ""
 	repair sync.Mutex // held while a new daemon is found or started
 }
 
@@ -54,7 +45,7 @@ type About struct {
 	Head    int64  // the seq of its last record
 	Model   string // of the next run, or "" if none is configured
 	Mode    policy.Mode
-	Cwd     string
+	Cwd     string // where the session began
 	Status  api.RunStatus
 	Daemon  bool         // false: the runs end with this process
 	Notice  env.Notice   // why it is not the daemon, or an empty one
@@ -75,18 +66,13 @@ func (s *Session) NextID() string {
 	return s.nextID()
 }
 
-func (s *Session) nextID() string {
-	if s.id == "" && s.spec.Session.ID == "" {
-		s.next = cmp.Or(s.next, uuid.NewString())
-	}
-	return cmp.Or(s.id, s.spec.Session.ID, s.next)
-}
-
 // About describes the session when it was opened.
 func (s *Session) About() About {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.about
+	a := s.about
+	a.Daemon, a.Notice = s.conn.Daemon, s.conn.Notice
+	return a
 }
 
 // Client returns the connection. It changes when a new daemon has another socket.
@@ -113,15 +99,16 @@ const sendTries = 4
 // call. Otherwise a new or the next run starts with it. An error can mean that the text was recorded
 // but the answer of the daemon was lost; then the events show it.
 func (s *Session) Send(ctx context.Context, text string) error {
-	if s.ID() == "" {
-		return s.run(ctx, text)
+	here, id := s.current()
+	if id == "" {
+		return s.run(ctx, here, text)
 	}
 	var err error
 	for range sendTries {
-		if err = s.steer(ctx, text); !isStatus(err, http.StatusConflict, http.StatusNotFound) {
+		if err = s.steer(ctx, id, text); !isStatus(err, http.StatusConflict, http.StatusNotFound) {
 			return err
 		}
-		if err = s.run(ctx, text); !isStatus(err, http.StatusConflict) {
+		if err = s.run(ctx, here, text); !isStatus(err, http.StatusConflict) {
 			return err
 		}
 	}
@@ -129,26 +116,29 @@ func (s *Session) Send(ctx context.Context, text string) error {
 }
 
 // steer queues a text for the run. The error is a conflict if the run does not work.
-func (s *Session) steer(ctx context.Context, text string) error {
+func (s *Session) steer(ctx context.Context, id, text string) error {
 	return s.call(ctx, func(c *client.Client) error {
-		_, err := c.SteerRun(ctx, s.ID(), text)
+		_, err := c.SteerRun(ctx, id, text)
 		return err
 	})
 }
 
 // Resume continues a run that was interrupted, without a message.
-func (s *Session) Resume(ctx context.Context) error { return s.run(ctx, "") }
+func (s *Session) Resume(ctx context.Context) error {
+	here, _ := s.current()
+	return s.run(ctx, here, "")
+}
 
 // run starts or continues the run with the environment of this process, so that API keys are there
 // after a restart of the daemon.
-func (s *Session) run(ctx context.Context, text string) error {
+func (s *Session) run(ctx context.Context, here *place, text string) error {
 	if err := s.Missing(); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	spec, start := s.spec, true
+	spec, start := here.spec, true
 	spec.Prompt = text
-	spec.Session.ID = s.nextID()
+	spec.Session.ID = here.nextID()
 	s.mu.Unlock()
 	err := s.call(ctx, func(c *client.Client) error {
 		_, err := c.CreateRun(ctx, &api.NewRun{Spec: spec, Environ: s.p.Env, Start: &start})
@@ -156,16 +146,14 @@ func (s *Session) run(ctx context.Context, text string) error {
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next == spec.Session.ID { // after a failure, the next try is another session
-		s.next = ""
-	}
+	here.next = "" // after a failure, the next try is another session
 	if err != nil {
 		return err
 	}
-	if s.id == "" || s.id == spec.Session.ID { // otherwise the user has joined another one
-		s.id = spec.Session.ID
-		s.spec = s.spec.ForResume("") // a takeover, --at and --init are for the first run
-		s.spec.Permissions.Mode = ""  // the session has recorded it
+	here.id = spec.Session.ID
+	here.spec = here.spec.ForResume("") // a takeover, --at and --init are for the first run
+	if here.spec.Permissions.Mode == spec.Permissions.Mode {
+		here.spec.Permissions.Mode = "" // the session has recorded it
 	}
 	return nil
 }
@@ -223,9 +211,10 @@ func (s *Session) Answer(ctx context.Context, q *approval.Request, a approval.An
 
 // SetMode changes the permission mode, for a working run at once.
 func (s *Session) SetMode(ctx context.Context, m policy.Mode) error {
-	if s.ID() != "" {
+	here, id := s.current()
+	if id != "" {
 		err := s.call(ctx, func(c *client.Client) error {
-			_, err := c.SetMode(ctx, s.ID(), m)
+			_, err := c.SetMode(ctx, id, m)
 			return err
 		})
 		if !isStatus(err, http.StatusConflict, http.StatusNotFound) { // otherwise the next run begins with it
@@ -234,7 +223,7 @@ func (s *Session) SetMode(ctx context.Context, m policy.Mode) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spec.Permissions.Mode = string(m)
+	here.spec.Permissions.Mode = string(m)
 	return nil
 }
 
@@ -242,7 +231,7 @@ func (s *Session) SetMode(ctx context.Context, m policy.Mode) error {
 func (s *Session) SetModel(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spec.Model, s.about.Model = name, name
+	s.model, s.spec.Model, s.about.Model = name, name, name
 }
 
 // isStatus reports whether an error is a problem with one of these HTTP statuses.

@@ -65,7 +65,7 @@ func (s *Session) servers() ([]settings.MCPServer, error) {
 	if s.in != nil {
 		return nil, nil
 	}
-	rules, err := s.flags.LoadSettings(s.p, s.cwd)
+	rules, err := s.flags.LoadSettings(s.p, s.at().cwd)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (s *Session) reconnect(ctx context.Context) error {
 		return conn.Close()
 	}
 	s.mu.Lock()
-	s.conn, s.about.Daemon = conn, conn.Daemon
+	s.conn = conn
 	s.mu.Unlock()
 	return old.Close()
 }

@@ -62,15 +62,6 @@ func rewindTo(m Message, what string) api.Rewind {
 	return api.Rewind{Target: cmp.Or(m.Before, "turn:0"), Transcript: what == "transcript", Files: what == "files"}
 }
 
-// New makes the conversation that of a new session, which gets its id with the first message.
-func (s *Session) New() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.id = ""
-	s.spec = s.spec.ForResume("")
-	s.about.Title, s.about.Head, s.about.Status = "", 0, ""
-}
-
 // userText returns what the user wrote in an item, or "".
 func userText(e transcript.Encoded) string {
 	if e.Role() != transcript.RoleUser {
@@ -161,7 +152,7 @@ type Expandable struct{ Name, Help string }
 // Commands returns the skills and commands that the user can call. Those that are not trusted are not
 // among them.
 func (s *Session) Commands() (list []Expandable) {
-	f, err := tools.FindSkills(s.p.Environment(), s.rules)
+	f, err := tools.FindSkills(s.p.Environment(), s.at().rules)
 	if err != nil || f.Untrusted() {
 		return nil
 	}
@@ -177,7 +168,7 @@ func (s *Session) Commands() (list []Expandable) {
 func (s *Session) Blocks(ctx context.Context, id string) (list []*conversation.Block, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := conversation.New(&conversation.Options{Cwd: s.cwd})
+	c := conversation.New(&conversation.Options{Cwd: s.at().cwd})
 	for e, err := range s.Client().Events(ctx, id, 0) {
 		if err != nil {
 			return list, err
@@ -208,11 +199,12 @@ func (s *Session) Models(ctx context.Context) ([]pick.Item, error) {
 
 // ModelsOf returns the models of a provider.
 func (s *Session) ModelsOf(ctx context.Context, provider string) ([]pick.Item, error) {
-	at, err := models.Resolve(ctx, s.p.Environment(), provider, s.flags.BaseURL, s.rules)
+	rules := s.at().rules
+	at, err := models.Resolve(ctx, s.p.Environment(), provider, s.flags.BaseURL, rules)
 	if err != nil {
 		return nil, err
 	}
-	list, err := at.List(ctx, s.p.Environment(), s.rules)
+	list, err := at.List(ctx, s.p.Environment(), rules)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +225,9 @@ func (s *Session) Window(model string) int {
 	if model == s.about.Model {
 		model = s.spec.Model // a script has another name than its file
 	}
+	rules := s.rules
 	s.mu.Unlock()
-	m, err := models.Open(context.Background(), s.p.Environment(), models.Choice{Model: model, BaseURL: s.flags.BaseURL, NoKey: true}, s.rules)
+	m, err := models.Open(context.Background(), s.p.Environment(), models.Choice{Model: model, BaseURL: s.flags.BaseURL, NoKey: true}, rules)
 	if err != nil {
 		return 0
 	}
@@ -249,7 +242,7 @@ func (s *Session) Sandbox() string {
 	case s.flags.NoSandbox:
 		return "none"
 	}
-	for _, box := range s.rules.Sandboxes {
+	for _, box := range s.at().rules.Sandboxes {
 		switch n := box.Settings.Network; {
 		case n == nil || n.Ask == nil || *n.Ask: // other hosts need an approval
 		case len(n.AllowedDomains) == 0:

@@ -3,19 +3,15 @@ package chat
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/compose"
-	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
-	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -39,8 +35,6 @@ func Open(ctx context.Context, p *command.Program, start *Start) (_ *Session, er
 	if s.conn, err = dial.Open(ctx, p, s.options); err != nil {
 		return nil, err
 	}
-	s.about.Daemon = s.conn.Daemon
-	s.about.Notice = s.conn.Notice
 	if err := s.choose(ctx, start); err != nil {
 		_ = s.conn.Close()
 		return nil, err
@@ -50,36 +44,20 @@ func Open(ctx context.Context, p *command.Program, start *Start) (_ *Session, er
 
 // prepare checks the flags and makes the spec of the first run.
 func (s *Session) prepare(ctx context.Context, start *Start) (err error) {
+	var cwd string
 	if s.in != nil {
-		s.cwd = s.in.Project
-	} else if s.cwd, err = s.p.Folder(s.flags.CWD); err != nil {
+		cwd = s.in.Project
+	} else if cwd, err = s.p.Folder(s.flags.CWD); err != nil {
 		return err
 	}
 	if err := s.flags.ResolveEnv(ctx, s.p); err != nil {
 		return err
 	}
-	if s.rules, err = s.flags.LoadSettings(s.p, s.cwd); err != nil {
+	if s.place, err = s.newPlace(cwd); err != nil {
 		return err
 	}
-	if s.flags.NoSandbox {
-		if err := tools.CheckNoSandbox(s.p.Environment(), s.rules); err != nil {
-			return err
-		}
-	}
-	if s.spec, err = s.flags.Spec(s.p, s.cwd, nil); err != nil {
+	if err := s.openModel(ctx, s.place); err != nil && !start.Attach {
 		return err
-	}
-	s.spec.Permissions.Unattended = cmp.Or(s.flags.OnAsk, string(settings.UnattendedWait)) // a question waits, also when no terminal shows it
-	s.about = About{Cwd: s.cwd, Mode: cmp.Or(s.rules.Mode.Value, policy.ModeDefault), Model: s.spec.Model}
-	e := s.p.Environment()
-	if given := cmp.Or(s.flags.Model, models.Default(e, s.rules)); given != "" && s.in == nil { // otherwise Missing reports it
-		m, err := models.Open(ctx, e, models.Choice{Model: given, Fallback: s.flags.FallbackModel, BaseURL: s.flags.BaseURL, NoKey: true}, s.rules)
-		switch {
-		case err == nil:
-			s.about.Model = m.Primary.Info().String()
-		case !start.Attach:
-			return err
-		}
 	}
 	if s.in != nil || start.Attach {
 		return nil
@@ -139,7 +117,12 @@ func (s *Session) choose(ctx context.Context, start *Start) error {
 			return err
 		}
 	}
-	return s.describe(ctx, meta.ID)
+	m, err := s.Client().Session(ctx, meta.ID)
+	if err != nil {
+		return err
+	}
+	s.describe(m)
+	return nil
 }
 
 // chosen returns the session that the flags name, or nil for a new one.
@@ -183,39 +166,6 @@ func (s *Session) newestBusy(ctx context.Context) (string, error) {
 	return "", &outcome.Failure{Message: "no session of this project works, waits for you or was interrupted", Advice: "holdfast ps, or open the newest session: holdfast -c", Result: outcome.NotFound}
 }
 
-// Join makes another session the session of the conversation. Its next run has the spec of its last
-// one.
-func (s *Session) Join(ctx context.Context, id string) error {
-	if err := s.describe(ctx, id); err != nil {
-		return err
-	}
-	spec, err := s.recordedSpec(ctx, s.ID())
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.spec = spec
-	s.spec.Permissions.Unattended = cmp.Or(spec.Permissions.Unattended, string(settings.UnattendedWait))
-	s.about.Model = cmp.Or(spec.Model, s.about.Model)
-	return nil
-}
-
-// describe makes a session the session of the conversation, and reads its title and head.
-func (s *Session) describe(ctx context.Context, id string) error {
-	c := s.Client()
-	m, err := c.Session(ctx, id)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.id = m.ID
-	s.about.Title, s.about.Head, s.about.Status = cmp.Or(m.Title, m.FirstPrompt), m.Head, m.Status
-	s.about.Cwd = cmp.Or(m.CWD, s.about.Cwd)
-	return nil
-}
-
 // Mode returns the permission mode of the session. It takes a while for a long session, which must be
 // read for it.
 func (s *Session) Mode(ctx context.Context) (policy.Mode, error) {
@@ -230,26 +180,4 @@ func (s *Session) Mode(ctx context.Context) (policy.Mode, error) {
 		return "", err
 	}
 	return cmp.Or(there.Mode, mode), nil
-}
-
-// recordedRuns is how many records of runs are searched for the last start of a session.
-const recordedRuns = 200
-
-// recordedSpec returns the spec of the last run of a session, or an empty one.
-func (s *Session) recordedSpec(ctx context.Context, id string) (runspec.Spec, error) {
-	page, err := s.Client().Records(ctx, id, -recordedRuns, recordedRuns, string(record.KindRunEvent))
-	if err != nil {
-		return runspec.Spec{}, err
-	}
-	var spec runspec.Spec
-	for i := range page.Items {
-		var e struct {
-			Spec *runspec.Spec `json:"spec"`
-		}
-		if json.Unmarshal(page.Items[i].Payload, &e) == nil && e.Spec != nil {
-			spec = e.Spec.ForResume("")
-		}
-	}
-	spec.Permissions.Mode = "" // the session has its newest mode
-	return spec, nil
 }

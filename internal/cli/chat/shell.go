@@ -23,6 +23,7 @@ type ownCommand struct {
 	started time.Time
 	cancel  context.CancelFunc
 	ended   bool // by the user
+	left    bool // the user has entered another session
 
 	mu  sync.Mutex
 	out []byte
@@ -101,6 +102,9 @@ func (u *ui) shellEnded(own *ownCommand, err error) {
 	call := own.call()
 	call.Output, call.IsError, call.Took = out, err != nil, u.now().Sub(own.started)
 	u.finish(&conversation.Block{Kind: conversation.Called, Call: call}, false)
+	if own.left {
+		return
+	}
 	text := out[max(0, len(out)-modelOutput):]
 	u.context = append(u.context, fmt.Sprintf("I ran this command myself:\n```\n$ %s\n%s\n```", own.line, strings.TrimRight(text, "\n")))
 	u.say("the agent sees this with your next message")

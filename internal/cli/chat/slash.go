@@ -27,7 +27,11 @@ func slashCommands() []slashCommand {
 		{"model", "[NAME]", "choose the model", (*ui).chooseModel},
 		{"mode", "[MODE]", "choose the permission mode", (*ui).chooseMode},
 		{"permissions", "", "show the rules and what you allowed in this session", func(u *ui, _ string) {
-			u.show("permissions", []string{"policy", "show"}, []string{"policy", "grants", u.s.ID()})
+			calls := [][]string{{"policy", "show"}}
+			if id := u.s.ID(); id != "" {
+				calls = append(calls, []string{"policy", "grants", id})
+			}
+			u.show("permissions", calls...)
 		}},
 		{"compact", "", "replace the older part of the conversation by a summary", (*ui).compact},
 		{"context", "", "show what fills the context window", (*ui).showContext},
@@ -73,14 +77,19 @@ func (c *slashCommand) early() bool {
 	return slices.Contains([]string{"help", "doctor", "theme", "quit"}, c.name)
 }
 
-// runEarly runs the commands that were typed before the session was open.
+const noSession = "there is no session yet; send a message first"
+
+// needsSession reports whether a command needs a session that has a message.
+func (c *slashCommand) needsSession() bool {
+	return slices.Contains([]string{"continue", "fork", "rewind", "rename", "compact", "export", "stop"}, c.name)
+}
+
+// runEarly does what was typed before the session was open or entered.
 func (u *ui) runEarly() {
 	list := u.early
 	u.early = nil
 	for _, text := range list {
-		if !u.slash(text, func() {}) {
-			u.send(text)
-		}
+		u.perform(text, func() {})
 	}
 }
 
@@ -96,7 +105,7 @@ func (u *ui) slash(text string, remember func()) bool {
 	all := slashCommands()
 	i := slices.IndexFunc(all, func(c slashCommand) bool { return c.name == name })
 	switch {
-	case u.s == nil && !strings.Contains(name, "/") && (i < 0 || !all[i].early()):
+	case (u.s == nil || u.opening) && !strings.Contains(name, "/") && (i < 0 || !all[i].early()):
 		remember()
 		if args := strings.TrimSpace(args); name == "model" && args != "" && !u.opening { // none was the reason
 			u.start.Run.Model = args
@@ -105,6 +114,14 @@ func (u *ui) slash(text string, remember func()) bool {
 		}
 		if !u.opening {
 			u.openSession()
+		}
+		return true
+	case i >= 0 && all[i].needsSession() && u.s.ID() == "":
+		remember()
+		if len(u.waiting) > 0 { // it is being created
+			u.early = append(u.early, text)
+		} else {
+			u.say(noSession)
 		}
 		return true
 	case i >= 0:
@@ -203,7 +220,7 @@ func (u *ui) sendMode() {
 var cycle = []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModePlan}
 
 func (u *ui) nextMode() {
-	if u.s == nil {
+	if u.s == nil || u.opening {
 		return
 	}
 	at := slices.Index(cycle, u.currentMode())
@@ -307,18 +324,18 @@ func (u *ui) stop(string) {
 
 // clear begins a new session.
 func (u *ui) clear(string) {
-	u.join(false, func(context.Context) (string, error) { return "", nil })
+	u.join(false, func(context.Context) (string, error) { return "", nil }, nil)
 }
 
-func (u *ui) fork(string) { u.forkAt("") }
+func (u *ui) fork(string) { u.forkAt("", nil) }
 
-// forkAt continues in a fork that ends after an item, or has everything.
-func (u *ui) forkAt(item string) {
+// forkAt continues in a fork that ends after an item, or has everything. Then it calls then, if there is one.
+func (u *ui) forkAt(item string, then func()) {
 	u.join(true, func(ctx context.Context) (string, error) {
 		made, err := u.s.Fork(ctx, api.Fork{At: item})
 		if err != nil {
 			return "", err
 		}
 		return made.ID, nil
-	})
+	}, then)
 }

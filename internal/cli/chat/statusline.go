@@ -92,7 +92,7 @@ func (u *ui) statusInput() statusInput {
 	st, s := u.conv.State(), u.parts()
 	in := statusInput{
 		Event: "Status", SessionID: u.s.NextID(), SessionName: st.Title, CWD: u.cwd, Model: statusModel{s.Model, s.Model[strings.LastIndexByte(s.Model, '/')+1:]},
-		Workspace: statusWorkspace{u.cwd, u.s.rules.Project}, Version: version.Current().Version, Cost: statusCost{USD: s.CostUSD},
+		Workspace: statusWorkspace{u.cwd, u.s.at().rules.Project}, Version: version.Current().Version, Cost: statusCost{USD: s.CostUSD},
 		Context:  statusContext{Input: st.Usage.Input, Output: st.Usage.Output, Size: s.Window, Tokens: s.Context},
 		Holdfast: statusOwn{s.Mode, s.Sandbox, s.Daemon, s.Branch, st.Working, s.Queue, s.Questions, s.DayUSD, s.BudgetUSD},
 	}
@@ -107,7 +107,8 @@ func (u *ui) statusInput() statusInput {
 // setStatusCommand takes the command of the session's settings.
 func (u *ui) setStatusCommand() {
 	u.closeStatus()
-	line := u.s.rules.StatusLine
+	here := u.s.at()
+	line := here.rules.StatusLine
 	if line.Command.Value == "" {
 		return
 	}
@@ -115,7 +116,7 @@ func (u *ui) setStatusCommand() {
 	ctx, cancel := context.WithCancel(u.ctx)
 	u.status = &statusCommand{ctx: ctx, cancel: cancel, padding: line.Padding, open: func() (*hooks.StatusLine, error) {
 		return hooks.OpenStatusLine(&hooks.Options{
-			Env: s.p.Environment(), Settings: s.rules, Folders: []string{s.cwd}, NoSandbox: s.flags.NoSandbox,
+			Env: s.p.Environment(), Settings: here.rules, Folders: []string{here.cwd}, NoSandbox: s.flags.NoSandbox,
 		})
 	}}
 }
@@ -195,7 +196,7 @@ func (u *ui) statusRan(c *statusCommand, out string, err error) {
 	c.out = out
 	if err != nil && !c.failed {
 		c.failed = true
-		u.fail("the status line of "+u.s.rules.StatusLine.Command.Origin.File, err)
+		u.fail("the status line of "+u.s.at().rules.StatusLine.Command.Origin.File, err)
 	}
 	if c.changed {
 		u.runStatus()

@@ -52,7 +52,8 @@ type ui struct {
 	away   bool         // the user does not want to answer now
 	wanted bool         // the user wants to answer before the text in the box is sent
 
-	opening  bool
+	opening  bool           // the session of the conversation is being found
+	sent     func()         // is called when no message waits any more, or nil
 	pending  int            // pieces of work outside of the loop that have not returned
 	outside  func()         // needs the terminal for itself, or nil
 	unfollow func()         // ends the stream of events
@@ -83,7 +84,7 @@ type ui struct {
 	model    string               // the same for the model
 	waiting  []string             // messages that were not accepted yet
 	sending  bool                 // the first of them is being sent
-	early    []string             // commands that were typed before the session was open
+	early    []string             // what was typed before the session was open or entered
 	typed    []string             // messages that the terminal has shown already, while they were typed
 	context  []string             // output of the user's own commands for the next message
 	tip      string               // a line below the box until the next key
@@ -439,17 +440,23 @@ func (u *ui) submit() {
 	if u.past.page != nil {
 		u.past.page.Press(edit.Key{Name: "end"})
 	}
-	switch {
-	case text[0] == '/' && u.slash(text, u.remember):
+	u.perform(text, u.remember)
+}
+
+// perform runs a command or sends a message, and before it calls remember.
+func (u *ui) perform(text string, remember func()) {
+	if text[0] == '/' && u.slash(text, remember) {
 		return
+	}
+	remember()
+	switch {
+	case u.opening && (u.s != nil || len(u.early) > 0): // it is for the session that is entered, or after a command that waits
+		u.early = append(u.early, text)
 	case text[0] == '!' && len(text) > 1:
-		u.remember()
 		u.shell(strings.TrimSpace(text[1:]))
 	case text[0] == '#' && len(text) > 1 && text[1] != '#':
-		u.remember()
 		u.memorize(strings.TrimSpace(text[1:]))
 	default:
-		u.remember()
 		u.send(text)
 	}
 }

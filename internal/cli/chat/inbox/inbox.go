@@ -92,6 +92,9 @@ func New(p *command.Program, save saverule.Target) *Inbox {
 	return &Inbox{p: p, save: save, answers: make(chan Answer, maxUnsent), done: map[string]approval.Answer{}}
 }
 
+// SaveIn sets the settings in which rules are saved, for the questions that are added later.
+func (i *Inbox) SaveIn(t saverule.Target) { i.save = t }
+
 // Close ends the dialogs.
 func (i *Inbox) Close() {
 	for _, e := range i.list {
