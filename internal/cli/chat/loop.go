@@ -197,12 +197,12 @@ func (u *ui) askServers() {
 	u.focus()
 }
 
-// join makes another session that of the conversation; the empty id begins a new one. Messages from
-// before go to the old session, and what is typed now waits for the new one. After a fork, what was
+// join makes another session that of the conversation; the empty id begins a new one. Messages and
+// modes from before go to the old session, and what is typed now waits for the new one. After a fork, what was
 // printed stays valid. At the end, join calls then, if there is one.
 func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err error), then func()) {
 	u.opening = true
-	if len(u.waiting) > 0 {
+	if len(u.waiting) > 0 || len(u.modes) > 0 {
 		u.sent = func() { u.join(fork, find, then) }
 		return
 	}

@@ -44,7 +44,7 @@ func (u *ui) send(text string) {
 // sendWaiting sends the oldest message that waits, and then the next one. A message that cannot be
 // sent comes back into the box.
 func (u *ui) sendWaiting() {
-	if sent := u.sent; len(u.waiting) == 0 && sent != nil {
+	if sent := u.sent; len(u.waiting) == 0 && len(u.modes) == 0 && sent != nil {
 		u.sent = nil
 		sent()
 	}

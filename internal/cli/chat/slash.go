@@ -212,6 +212,7 @@ func (u *ui) sendMode() {
 			if len(u.modes) > 0 {
 				u.sendMode()
 			}
+			u.sendWaiting()
 		}
 	})
 }

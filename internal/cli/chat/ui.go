@@ -53,7 +53,7 @@ type ui struct {
 	wanted bool         // the user wants to answer before the text in the box is sent
 
 	opening  bool           // the session of the conversation is being found
-	sent     func()         // is called when no message waits any more, or nil
+	sent     func()         // is called when no message and no mode waits any more, or nil
 	pending  int            // pieces of work outside of the loop that have not returned
 	outside  func()         // needs the terminal for itself, or nil
 	unfollow func()         // ends the stream of events
