@@ -103,8 +103,7 @@ func (c *Conversation) subItem(r source, a *Agent, it transcript.Encoded) {
 			a.Prompt = brief(it.Text())
 		}
 	case transcript.RoleAssistant:
-		u := record.UsageOf(it)
-		a.Tokens += u.Input + u.CacheRead + u.CacheWrite + u.Output
+		a.Tokens += record.UsageOf(it).Total()
 		a.CostUSD += record.Item{Raw: r.Payload}.Cost()
 		if text := brief(it.Text()); text != "" {
 			a.Doing = text

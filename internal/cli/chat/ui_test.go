@@ -123,6 +123,14 @@ func (x *user) says(text string) {
 	x.press("enter")
 }
 
+// answers presses the key of an answer when the question with a text is shown. The guard of half a second is in real time.
+func (x *user) answers(text, key string) {
+	x.t.Helper()
+	x.until(text)
+	time.Sleep(600 * time.Millisecond)
+	x.types(key)
+}
+
 const twoAnswers = `
 name: play
 steps:
@@ -260,9 +268,7 @@ func TestInterruptReturnsQueue(t *testing.T) {
 func TestRewind(t *testing.T) {
 	x := talk(t, writesFile, nil)
 	x.says("write it")
-	x.until("allow once")
-	time.Sleep(600 * time.Millisecond)
-	x.types("y")
+	x.answers("allow once", "y")
 	x.until("It is written.")
 	x.until("2 model calls")
 	file := filepath.Join(x.u.cwd, "hello.txt")
@@ -335,9 +341,7 @@ func TestAttach(t *testing.T) {
 	other.s = x.u.s
 	other.enter()
 	y := &user{t: t, u: other}
-	y.until("allow once")
-	time.Sleep(600 * time.Millisecond)
-	y.types("y")
+	y.answers("allow once", "y")
 	y.until("It is written.")
 	if s := x.until("It is written."); !strings.Contains(s, "answered by") {
 		t.Errorf("the first terminal:\n%s", s)

@@ -42,9 +42,7 @@ func TestAnswerBeforeText(t *testing.T) {
 	x.types("my draft") // in the first half second
 	x.until("> my draft")
 	x.press("ctrl-g")
-	x.until("allow once")
-	time.Sleep(600 * time.Millisecond)
-	x.types("y")
+	x.answers("allow once", "y")
 	if s := x.until("It is written."); !strings.Contains(s, "> my draft") {
 		t.Errorf("the screen is\n%s", s)
 	}
@@ -58,9 +56,7 @@ steps:
   - text: I do it.
 `, nil)
 	x.says("/plan think about it")
-	x.until("allow, ask before each change")
-	time.Sleep(600 * time.Millisecond)
-	x.types("y")
+	x.answers("allow, ask before each change", "y")
 	x.until("I do it.")
 	if s := x.until("── "); !strings.Contains(s, "default · play") {
 		t.Errorf("the mode is not default:\n%s", s)
@@ -86,9 +82,7 @@ func TestEndOwnCommand(t *testing.T) {
 func TestForkIsQuiet(t *testing.T) {
 	x := talk(t, writesFile, nil)
 	x.says("write it")
-	x.until("allow once")
-	time.Sleep(600 * time.Millisecond)
-	x.types("y")
+	x.answers("allow once", "y")
 	x.until("── ")
 	x.says("/fork")
 	x.until("session ")

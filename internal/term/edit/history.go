@@ -23,7 +23,7 @@ type Entry struct {
 	Text    string    `json:"text"`
 	Pastes  [][2]int  `json:"pastes,omitempty"` // start and end of pasted blocks in Text, in bytes
 	Time    time.Time `json:"time,omitzero"`
-	Session string    `json:"session,omitempty"` // the session it was sent to, for Forget
+	Session string    `json:"session,omitempty"` // the session it was sent to, so that erasing the session removes it
 }
 
 func newEntry(cells []cell) (n Entry) {
@@ -216,7 +216,7 @@ func (h *History) Len() int {
 func (h *History) entry(back int) Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if back < 1 || back > len(h.entries) { // another goroutine removed entries
+	if back < 1 || back > len(h.entries) { // the history is shorter
 		return Entry{}
 	}
 	return h.entries[len(h.entries)-back]

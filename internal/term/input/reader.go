@@ -8,7 +8,7 @@
 //		switch e := e.(type) {
 //		case uv.KeyPressEvent: …   // ctrl+c and ctrl+z are keys too
 //		case uv.PasteEvent: …      // newlines are \n; the text can have control characters
-//		case uv.WindowSizeEvent: … // also the first event
+//		case uv.WindowSizeEvent: … // also the first event, if the size is known
 //		case input.Resumed: …      // draw everything again
 //		}
 //	}

@@ -13,9 +13,9 @@ type Result int
 const (
 	// Ignored means that the key has no meaning here, so that the program can use it.
 	Ignored Result = iota
-	// Handled means that the query, the selection or the marks may have changed.
+	// Handled means that the query, the selection may have changed.
 	Handled
-	// Chosen means that the user wants the selected item, or the marked ones.
+	// Chosen means that the user wants the selected item.
 	Chosen
 	// Cancelled means that the user closes the list.
 	Cancelled
@@ -45,14 +45,10 @@ func (p *Picker) Press(k edit.Key) Result {
 		switch {
 		case k.Ctrl || k.Alt:
 			return Ignored
-		case p.compact && k.Shift:
+		case k.Shift:
 			return p.move(-1, true)
 		case p.compact:
 			return p.choose()
-		case k.Shift:
-			return p.move(-1, true)
-		case p.multi:
-			p.mark()
 		}
 		return p.move(+1, true)
 	case "esc":
@@ -99,7 +95,7 @@ func (p *Picker) Paste(text string) {
 // the input box.
 func (p *Picker) choose() Result {
 	switch {
-	case len(p.Marked()) > 0:
+	case len(p.shown) > 0:
 		return Chosen
 	case p.compact:
 		return Ignored
@@ -121,16 +117,4 @@ func (p *Picker) move(n int, wrap bool) Result {
 	}
 	p.cursor = min(max(to, 0), len(p.shown)-1)
 	return Handled
-}
-
-func (p *Picker) mark() {
-	it, ok := p.Selected()
-	if !ok {
-		return
-	}
-	if v := it.value(); p.marked[v] {
-		delete(p.marked, v)
-	} else {
-		p.marked[v] = true
-	}
 }

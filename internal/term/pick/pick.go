@@ -4,7 +4,7 @@
 //
 //	keys, pastes ──▶ Picker ──▶ View: rows and cursor
 //	                  ▲  │
-//	              Set │  ▼ Selected, Marked
+//	              Set │  ▼ Selected
 //	                items
 //
 //	p := pick.New(&pick.Options{Title: "Sessions", Items: items})
@@ -55,18 +55,16 @@ func (i *Item) value() string {
 type Options struct {
 	Title   string
 	Items   []Item
-	Multi   bool   // Tab marks items, so that several can be chosen
-	Query   string // what the filter contains at first
-	Compact bool   // completions: at most 8 rows, without title, query and preview; see [Picker.Filter]
+	Compact bool // completions: at most 8 rows, without title, query and preview; see [Picker.Filter]
 }
 
 // Picker is a list with a filter. It is not safe for concurrent use.
 type Picker struct {
-	title          string
-	multi, compact bool
-	box            *edit.Editor // the query
-	query          string       // by which the items are filtered
-	words          []word
+	title   string
+	compact bool
+	box     *edit.Editor // the query
+	query   string       // by which the items are filtered
+	words   []word
 
 	items   []Item
 	entries []entry
@@ -75,7 +73,6 @@ type Picker struct {
 	cursor  int     // index in shown
 	top     int     // index in shown of the first visible row
 	rows    int     // visible rows of the last View
-	marked  map[string]bool
 
 	matcher matcher
 	preview preview
@@ -86,15 +83,13 @@ func New(o *Options) *Picker {
 	if o == nil {
 		o = &Options{}
 	}
-	p := &Picker{title: o.Title, multi: o.Multi, compact: o.Compact, box: edit.New(nil), rows: 1, marked: map[string]bool{}}
-	p.box.Set(edit.Entry{Text: o.Query})
-	p.query, p.words = o.Query, words(o.Query)
+	p := &Picker{title: o.Title, compact: o.Compact, box: edit.New(nil), rows: 1}
 	p.Set(o.Items)
 	return p
 }
 
 // Set replaces the items, for example while they are still being found. The item that was selected
-// stays selected, and marked items stay marked. The picker keeps the slice.
+// stays selected. The picker keeps the slice.
 func (p *Picker) Set(items []Item) {
 	selected, had := p.Selected()
 	for i := range items {
@@ -144,19 +139,6 @@ func (p *Picker) Selected() (Item, bool) {
 		return Item{}, false
 	}
 	return p.items[p.shown[p.cursor]], true
-}
-
-// Marked returns the marked items in their order, or the selected one if none is marked.
-func (p *Picker) Marked() (out []Item) {
-	for i := range p.items {
-		if len(p.marked) > 0 && p.marked[p.items[i].value()] {
-			out = append(out, p.items[i])
-		}
-	}
-	if it, ok := p.Selected(); ok && len(out) == 0 {
-		out = append(out, it)
-	}
-	return out
 }
 
 // Matches returns the items that match, best match first.

@@ -100,20 +100,6 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestMulti(t *testing.T) {
-	p := New(&Options{Items: items("a", "b", "c"), Multi: true})
-	if got := p.Marked(); len(got) != 1 || got[0].Text != "a" {
-		t.Errorf("without a mark: %v", got)
-	}
-	for _, k := range []string{"tab", "down", "tab"} {
-		p.Press(key(k))
-	}
-	p.Set(items("c", "x", "a", "b"))
-	if got := p.Marked(); len(got) != 2 || got[0].Text != "c" || got[1].Text != "a" {
-		t.Errorf("marked: %v", got)
-	}
-}
-
 func TestSetKeepsSelection(t *testing.T) {
 	p := New(&Options{Items: items("ab", "ac")})
 	typed(p, "a")
@@ -211,7 +197,7 @@ package run
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := rapid.SliceOfN(rapid.OneOf(rapid.StringN(0, 20, 60), rapid.StringMatching(`[a-c/_A-C]{0,12}`)), 0, 20)
-		p := New(&Options{Items: items(some.Draw(t, "items")...), Multi: rapid.Bool().Draw(t, "multi"), Compact: rapid.Bool().Draw(t, "compact")})
+		p := New(&Options{Items: items(some.Draw(t, "items")...), Compact: rapid.Bool().Draw(t, "compact")})
 		for range rapid.IntRange(0, 20).Draw(t, "steps") {
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
@@ -238,7 +224,8 @@ func TestProperties(t *testing.T) {
 					t.Fatalf("%q has control characters", plain)
 				}
 			}
-			again := New(&Options{Items: p.items, Query: p.query})
+			again := New(&Options{Items: p.items})
+			again.Filter(p.query)
 			if !slices.Equal(texts(again), texts(p)) {
 				t.Fatalf("after %q: %q, anew: %q", p.query, texts(p), texts(again))
 			}

@@ -18,12 +18,12 @@ const (
 
 // The styles of a row.
 const (
-	reset    = "\x1b[m"
-	dim      = "\x1b[2m"
-	bold     = "\x1b[1m"
-	matched  = "\x1b[36m"
-	pointer  = "\x1b[1;36m❯" + reset + " "
-	unmarked = "  "
+	reset   = "\x1b[m"
+	dim     = "\x1b[2m"
+	bold    = "\x1b[1m"
+	matched = "\x1b[36m"
+	pointer = "\x1b[1;36m❯" + reset + " "
+	margin  = "  "
 )
 
 // View returns at most height lines of at most width columns, and the position of the cursor, from
@@ -65,9 +65,6 @@ func (p *Picker) View(width, height int) (lines []string, row, col int) {
 // head returns the title and the query.
 func (p *Picker) head(width, height int) (lines []string, row, col int) {
 	count := fmt.Sprintf("%d/%d", len(p.shown), len(p.items))
-	if n := len(p.marked); n > 0 {
-		count = fmt.Sprintf("%d marked, %s", n, count)
-	}
 	if p.title != "" && height >= 3 {
 		title := ansi.Truncate(oneLine(p.title), max(0, width-len(count)-1), "…")
 		lines = append(lines, bold+pad(title, width-len(count))+reset+dim+count+reset)
@@ -84,10 +81,7 @@ func (p *Picker) list(width, height int) (lines []string) {
 		return []string{dim + ansi.Truncate("  no matches", width, "…") + reset}
 	}
 	visible := p.shown[p.top:min(p.top+height, len(p.shown))]
-	room := width - len(unmarked)
-	if p.multi {
-		room -= 2
-	}
+	room := width - len(margin)
 	column := 0 // of the texts that have details
 	for _, i := range visible {
 		if p.items[i].Detail != "" {
@@ -96,12 +90,9 @@ func (p *Picker) list(width, height int) (lines []string) {
 	}
 	for k, i := range visible {
 		it, selected := &p.items[i], p.top+k == p.cursor
-		line := unmarked
+		line := margin
 		if selected {
 			line = pointer
-		}
-		if p.multi {
-			line += map[bool]string{true: "✓ ", false: "· "}[p.marked[it.value()]]
 		}
 		if it.Detail == "" {
 			line += p.text(it, &p.entries[i], room, selected)

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -34,12 +35,7 @@ func (i *Inbox) Whole(width int, now time.Time) Whole {
 	}
 	e.read = true
 	open := i.open()
-	w := Whole{ID: e.q.ID, Of: len(open), Keys: e.dialog.Keys()}
-	for at, other := range open {
-		if other == e {
-			w.At = at + 1
-		}
-	}
+	w := Whole{ID: e.q.ID, At: slices.Index(open, e) + 1, Of: len(open), Keys: e.dialog.Keys()}
 	lines, prompt := e.dialog.View(width)
 	w.Lines = lines
 	if e.note != "" {
