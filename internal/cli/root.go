@@ -132,7 +132,7 @@ func newRoot(p *command.Program, args []string) *cobra.Command {
 // execute runs the command that the arguments name.
 func execute(ctx context.Context, p *command.Program) error {
 	p.JSON = wantsJSON(p.Args)
-	args := chat.RunArgs(p.Args, commandNames())
+	args := runArgs(p, p.Args)
 	switch {
 	case len(args) == 0 && !chat.HasTerminal(p):
 		args = []string{"--help"}
@@ -158,6 +158,28 @@ func execute(ctx context.Context, p *command.Program) error {
 	root := newRoot(p, args)
 	root.SetArgs(slices.Clone(args))
 	return root.ExecuteContext(ctx)
+}
+
+// runArgs returns the arguments of `holdfast run` for those of `holdfast -p`. Other arguments stay
+// unchanged.
+func runArgs(p *command.Program, args []string) []string {
+	c := &run.Cmd{}
+	set := p.Command(c, "run", "").Flags()
+	set.SetInterspersed(false)
+	set.ParseErrorsAllowlist.UnknownFlags = true
+	for rest := args; len(rest) > 0; rest = rest[1:] {
+		if set.Parse(rest) != nil { // the command that gets them says why
+			return args
+		}
+		if c.Print {
+			return append([]string{"run"}, args...)
+		}
+		rest = set.Args()
+		if len(rest) == 0 || set.ArgsLenAtDash() >= 0 || rest[0] == "help" || strings.HasPrefix(rest[0], "__complete") || slices.Contains(commandNames(), rest[0]) {
+			return args
+		}
+	}
+	return args
 }
 
 // wantsJSON looks for --json before the command line is parsed, so that an error in the command

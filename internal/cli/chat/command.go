@@ -18,7 +18,7 @@ type Cmd struct {
 	Commands []string // the names of all commands, because a misspelled one is no prompt
 
 	Prompt string
-	Print  bool
+	Print  bool // for the help: the program runs `holdfast run`
 	ScreenFlags
 	flags.RunFlags
 }

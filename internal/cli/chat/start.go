@@ -61,29 +61,16 @@ func needTerminal(p *command.Program, s ScreenFlags) error {
 // checkPrompt rejects a word that is more likely a misspelled command than a prompt, and a
 // conversation without a terminal.
 func (c *Cmd) checkPrompt(p *command.Program) error {
+	unusable := needTerminal(p, c.ScreenFlags.with(p))
 	if strings.ContainsAny(c.Prompt, " \t\n") || c.Prompt == "" || slices.Contains(p.Args, "--") {
-		return needTerminal(p, c.ScreenFlags.with(p))
+		return unusable
 	}
 	near := spelling.Nearest(c.Prompt, c.Commands)
 	switch {
 	case near != "":
 		return outcome.Invalid(fmt.Sprintf("unexpected argument %s, did you mean %q?", c.Prompt, near), "if it is a prompt: holdfast -- "+term.Quote(c.Prompt))
-	case !HasTerminal(p):
+	case unusable != nil:
 		return outcome.Invalid("unexpected argument "+c.Prompt, "holdfast --help")
 	}
 	return nil
-}
-
-// RunArgs returns the arguments of `holdfast run` for those of `holdfast -p`. Other arguments stay
-// unchanged.
-func RunArgs(args, commands []string) []string {
-	for i, a := range args {
-		switch {
-		case a == "-p" || a == "--print":
-			return slices.Concat([]string{"run"}, args[:i], args[i+1:])
-		case a == "--" || a == "help" || strings.HasPrefix(a, "__complete") || slices.Contains(commands, a):
-			return args
-		}
-	}
-	return args
 }

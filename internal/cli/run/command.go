@@ -18,6 +18,7 @@ func Command(p *command.Program) *command.Command {
 // Cmd is `holdfast run`.
 type Cmd struct {
 	Prompt string
+	Print  bool // `holdfast -p`, which is this command
 
 	flags.RunFlags
 
@@ -40,4 +41,6 @@ func (c *Cmd) Declare(b *command.Builder) {
 	b.Flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: print stream_event lines while the model writes.")
 	b.Flag(&c.Quiet, "quiet", "q", "", "Print only the answer and errors.")
 	b.Flag(&c.Verbose, "verbose", "v", "", "Also print thinking and full tool output.")
+	b.Flag(&c.Print, "print", "p", "", "Print the answer and exit, as this command always does.")
+	b.Hide("print")
 }
