@@ -20,7 +20,7 @@ func (c *Conversation) fileSaved(r source) {
 	}
 	switch {
 	case f.Rewind != nil:
-		c.note(r, false, "restored %s", strings.TrimPrefix(f.Path, c.o.Cwd+"/"))
+		c.note(r, false, "restored file %s", strings.TrimPrefix(f.Path, c.o.Cwd+"/"))
 	case c.call(f.Use) != nil:
 		c.saved[f.Use] = append(c.saved[f.Use], f)
 	}

@@ -192,12 +192,12 @@ func (c *Conversation) rewritten(r source, w session.Rewrite) {
 		c.state.Usage.Context = 0 // not known before the next answer
 		clear(c.waiting)
 	case w.Reason == "compaction":
-		c.note(r, false, "the conversation was compacted: the model now sees %s%s", term.Count(w.Messages, "item"), notes)
+		c.note(r, false, "the conversation was compacted: the model now sees %s%s", term.Count(w.Messages, "message"), notes)
 	case w.Reason == "redaction": // its record follows
 	case w.Reason == "repair":
 		c.note(r, true, "the transcript was repaired%s", notes)
 	default:
-		c.note(r, false, "the transcript was rewritten by %s: it now has %s%s", cmp.Or(w.By, w.Reason), term.Count(w.Messages, "item"), notes)
+		c.note(r, false, "the transcript was rewritten by %s: it now has %s%s", cmp.Or(w.By, w.Reason), term.Count(w.Messages, "message"), notes)
 	}
 }
 

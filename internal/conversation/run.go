@@ -78,7 +78,7 @@ func (c *Conversation) runEvent(r source, e runEvent) {
 			c.note(r, true, "step %s of %s failed: %s", e.StepName, e.Agent, e.Message)
 		}
 	case wire.RunInputAsked:
-		c.note(r, false, "%s asks for input: %s", e.Agent, e.Text)
+		c.note(r, false, "%s asks: %s", e.Agent, e.Text)
 	case wire.RunInputGiven:
 		c.block(r, Block{Kind: User, Text: e.Text, By: e.who()})
 	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled, wire.RunInterrupted:

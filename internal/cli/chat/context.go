@@ -78,7 +78,7 @@ func (s *Session) shortFile(path string) string {
 }
 
 func (u *ui) showContext(string) {
-	u.say("looking at the next request …")
+	u.say("computing context usage …")
 	s := u.s
 	u.later(func(ctx context.Context) func() {
 		parts, err := s.ContextParts(ctx)

@@ -89,10 +89,10 @@ func (u *ui) show(title string, calls ...[]string) {
 		var b strings.Builder
 		for _, c := range calls {
 			out, err := u.cli(ctx, c...)
-			b.WriteString(out)
 			if err != nil {
-				b.WriteString(errorText(err) + "\n")
+				out = errorText(err) + "\n"
 			}
+			b.WriteString(out)
 		}
 		return func() {
 			u.tip = ""

@@ -48,7 +48,7 @@ func (u *ui) sendWaiting() {
 		u.sent = nil
 		sent()
 	}
-	if len(u.waiting) == 0 || u.s == nil || u.sending || u.inbox.Interviewing() {
+	if len(u.waiting) == 0 || u.s == nil || u.sending || u.compacting || u.inbox.Interviewing() {
 		return
 	}
 	text := u.waiting[0]

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/conversation"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // ownCommand is a command of the user that runs now.
@@ -114,21 +113,6 @@ func (u *ui) shellEnded(own *ownCommand, err error) {
 func commandInput(line string) json.RawMessage {
 	b, _ := json.Marshal(map[string]string{"command": line}) // strings can always be encoded
 	return b
-}
-
-// runProgram runs a command of this program and returns what it prints.
-func (u *ui) runProgram(ctx context.Context, args ...string) (string, error) {
-	program, err := u.p.Executable()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = u.cwd, u.p.Env
-	b, err := cmd.CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(b) > 0 {
-		return string(b), &outcome.Failure{Message: strings.TrimSpace(strings.TrimPrefix(string(b), "holdfast: ")), Cause: exit}
-	}
-	return string(b), err
 }
 
 // memorize adds a line to the project's instructions.

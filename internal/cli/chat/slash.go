@@ -27,7 +27,7 @@ func slashCommands() []slashCommand {
 		{"model", "[NAME]", "choose the model", (*ui).chooseModel},
 		{"mode", "[MODE]", "choose the permission mode", (*ui).chooseMode},
 		{"permissions", "", "show the rules and what you allowed in this session", func(u *ui, _ string) {
-			calls := [][]string{{"policy", "show"}}
+			calls := [][]string{append([]string{"policy", "show", "--permission-mode=" + string(u.currentMode())}, u.s.Flags("settings")...)}
 			if id := u.s.ID(); id != "" {
 				calls = append(calls, []string{"policy", "grants", id})
 			}
@@ -50,8 +50,12 @@ func slashCommands() []slashCommand {
 		{"status", "", "show the model, the mode, the context that is left, the cost and the sandbox", (*ui).showStatus},
 		{"queue", "", "show the messages that the agent has not read, and take one back", (*ui).openQueue},
 		{"transcript", "", "open everything: whole output, thinking, sub-agents", (*ui).openTurn},
-		{"mcp", "", "show the MCP servers", func(u *ui, _ string) { u.show("MCP servers", []string{"mcp", "list"}) }},
-		{"hooks", "", "show the hooks", func(u *ui, _ string) { u.show("hooks", []string{"hooks", "list"}) }},
+		{"mcp", "", "show the MCP servers", func(u *ui, _ string) {
+			u.show("MCP servers", append([]string{"mcp", "list"}, u.s.Flags("mcp-config", "strict-mcp-config")...))
+		}},
+		{"hooks", "", "show the hooks", func(u *ui, _ string) {
+			u.show("hooks", append([]string{"hooks", "list"}, u.s.Flags("settings")...))
+		}},
 		{"skills", "", "show the skills and commands of the project", func(u *ui, _ string) { u.show("skills", []string{"skills", "list"}) }},
 		{"memory", "", "list the instruction files that the model reads, and open one in $EDITOR; #text adds to one", (*ui).openMemory},
 		{"plan", "[PROMPT]", "plan first: the agent changes nothing until you allow the plan", (*ui).plan},
@@ -280,17 +284,26 @@ func (u *ui) rename(title string) {
 	})
 }
 
+// compact compacts the session. Messages wait until it has ended, because it has the session to itself.
 func (u *ui) compact(string) {
+	if u.conv.State().Working {
+		u.say("interrupt the agent first")
+		return
+	}
 	id := u.s.ID()
+	call := append([]string{"sessions", "compact", id}, u.s.Flags("model", "base-url", "settings", "no-hooks")...)
 	u.say("compacting …")
+	u.compacting = true
 	u.later(func(ctx context.Context) func() {
-		out, err := u.cli(ctx, "sessions", "compact", u.s.ID())
+		out, err := u.cli(ctx, call...)
 		return func() {
+			u.tip, u.compacting = "", false
 			if err != nil {
 				u.fail("compact", err)
-				return
+			} else {
+				u.note(strings.NewReplacer("compacted session "+id+": ", "", " in session "+id, "").Replace(strings.TrimSpace(out)))
 			}
-			u.note(strings.Replace(strings.TrimSpace(out), "compacted session "+id+": ", "", 1))
+			u.sendWaiting()
 		}
 	})
 }

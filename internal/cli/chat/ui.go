@@ -81,14 +81,16 @@ type ui struct {
 	seenMode policy.Mode          // of the session at the last look
 	chosen   []policy.Mode        // that the user has chosen here and whose records have not come
 	modes    []modeChange         // that the session does not have yet
-	model    string               // the same for the model
+	model    string               // of the next messages, that the user has chosen, or ""
 	waiting  []string             // messages that were not accepted yet
-	sending  bool                 // the first of them is being sent
+	sending  bool                 // the first of waiting is being sent
 	early    []string             // what was typed before the session was open or entered
 	typed    []string             // messages that the terminal has shown already, while they were typed
 	context  []string             // output of the user's own commands for the next message
 	tip      string               // a line below the box until the next key
 	pressed  map[string]time.Time // when keys that count twice were pressed
+
+	compacting bool // another process has the session
 
 	past    past     // what was printed
 	full    bool     // the conversation has the whole screen

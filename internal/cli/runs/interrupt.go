@@ -62,7 +62,7 @@ func waitEnd(ctx context.Context, s *session.Sessions, id string, h session.Hold
 		case <-late.C:
 			return &outcome.Failure{
 				Message: fmt.Sprintf("session %s was interrupted, but has not ended yet: %s", id, h), Result: outcome.Busy,
-				Advice: "if it is suspended, continue it with fg in its terminal; to end it at once: holdfast stop again",
+				Advice: "if it is suspended, continue it with fg in its terminal; to end it now, run holdfast stop again",
 			}
 		case <-tick.C:
 		}

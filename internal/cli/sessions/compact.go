@@ -114,13 +114,13 @@ func (v *compactView) print(asJSON bool) error {
 		return v.p.Out.JSON(d, false)
 	}
 	if !d.Compacted {
-		v.p.Err.Line("nothing to compact in session %s (%s)", term.Escape(d.Session), term.Count(d.Items, "item"))
+		v.p.Err.Line("nothing to compact in session %s (%s)", term.Escape(d.Session), term.Count(d.Items, "message"))
 		return nil
 	}
 	cost := ""
 	if d.CostUSD > 0 {
 		cost = fmt.Sprintf(", cost %.4f USD", d.CostUSD)
 	}
-	v.p.Err.Line("compacted session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
+	v.p.Err.Line("compacted session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "message"), d.Items, d.TokensBefore, d.Tokens, cost)
 	return nil
 }

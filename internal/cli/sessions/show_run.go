@@ -86,7 +86,7 @@ func runText(r session.Record) string {
 	case wire.RunSteeringWithdrawn:
 		b.WriteString("message withdrawn")
 	case wire.RunInputAsked:
-		fmt.Fprintf(&b, "%s asks for input", e.Agent)
+		fmt.Fprintf(&b, "%s asks", e.Agent)
 	case wire.RunInputGiven:
 		fmt.Fprintf(&b, "input for %s", e.Agent)
 	case wire.RunStepFailed:

@@ -18,7 +18,7 @@ func TestRunText(t *testing.T) {
 		{wire.RunEvent{Event: wire.RunStarted, Segment: 2, Resumed: true}, "continued (2)"},
 		{wire.RunEvent{Event: wire.RunStarted, Segment: 1, Resumed: true, By: "ann"}, "continued by ann"},
 		{wire.RunEvent{Event: wire.RunSteered, By: "bob", Text: "faster"}, "steered by bob: faster"},
-		{wire.RunEvent{Event: wire.RunInputAsked, Agent: "a", Text: "which?"}, "a asks for input: which?"},
+		{wire.RunEvent{Event: wire.RunInputAsked, Agent: "a", Text: "which?"}, "a asks: which?"},
 		{wire.RunEvent{Event: wire.RunInputGiven, Agent: "a", By: "bob", Text: "that"}, "input for a by bob: that"},
 		{wire.RunEvent{Event: wire.RunStepFailed, Step: "0", Agent: "a", Message: "no model"}, "step 0 of a failed: no model"},
 		{wire.RunEvent{Event: wire.RunFailed, Message: "no model"}, "failed: no model"},

@@ -113,10 +113,10 @@ func (v *Text) rewritten(e event.TranscriptRewritten) {
 		return // the notice at the start has already reported the repair
 	}
 	if e.Trigger == "" {
-		v.note("the transcript was rewritten by %s: %d items became %d", e.Mutator, e.Before, e.After)
+		v.note("the transcript was rewritten by %s: %d messages became %d", e.Mutator, e.Before, e.After)
 		return
 	}
-	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", term.Count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
+	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", term.Count(e.Before, "message"), e.After, e.TokensBefore, e.TokensAfter)
 }
 
 func (v *Text) sessionOpened(e event.SessionOpened) {

@@ -133,7 +133,7 @@ func TestTextView(t *testing.T) {
 			event.TranscriptRewritten{Mutator: "tidy", Before: 9, After: 2},
 			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
 			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
-		}, "· a is unavailable (away); switching to b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  └ denied: Bash (no; line)\n"},
+		}, "· a is unavailable (away); switching to b\n· the transcript was compacted: 9 messages became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 messages became 2\n  └ denied: Bash (no; line)\n"},
 		{"a failure with a hint", false, true, false, []event.Event{
 			event.Result{Reason: event.ReasonFailed, Err: errNetwork},
 		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\n"},

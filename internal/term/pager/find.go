@@ -51,7 +51,7 @@ func (p *Pager) find(step int) {
 		i += step
 		if i < 0 || i == len(p.parts) {
 			i = (i + len(p.parts)) % len(p.parts)
-			p.notice = "continued at the other end"
+			p.notice = "search wrapped"
 		}
 		line = 0
 		if step < 0 {

@@ -130,7 +130,7 @@ func TestFind(t *testing.T) {
 		{"/ s e c r e t enter", "start|▾ Read|secret", ""}, // in a folded section
 		{"/ t enter", "start|▸ Read|▾ Bash", ""},
 		{"/ t enter n n n", "one|two|▸ Edit", ""},
-		{"/ t enter N", "▾ Edit|three|FOUR", "continued at the other end"},
+		{"/ t enter N", "▾ Edit|three|FOUR", "search wrapped"},
 		{"/ f o u r enter", "▾ Edit|three|FOUR", ""},
 		{"/ F o u r enter", "start|▸ Read|▾ Bash", "not found: Four"},
 		{"/ z esc", "start|▸ Read|▾ Bash", ""},
