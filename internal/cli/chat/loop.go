@@ -333,16 +333,15 @@ func (u *ui) leave() {
 
 // leaveRun ends the conversation. Working says whether there is a run that has not ended.
 func (u *ui) leaveRun(working bool) {
-	store := command.StoreArg(u.start.Run.Store)
 	switch {
 	case u.s == nil || u.s.ID() == "":
 	case working && u.s.About().Daemon:
-		u.note("the agent continues in the daemon; holdfast attach " + store + lastPart(u.s.ID()) + " comes back")
+		u.note("the agent continues in the daemon; holdfast attach " + u.s.storeArg() + lastPart(u.s.ID()) + " comes back")
 	case working && !u.twice("leave"):
 		u.say("the agent works in this program and would be interrupted; press ctrl-d twice to interrupt it and leave")
 		return
 	default:
-		u.note("holdfast " + store + "-r " + lastPart(u.s.ID()) + " continues this session")
+		u.note("holdfast " + u.s.storeArg() + "-r " + lastPart(u.s.ID()) + " continues this session")
 	}
 	u.leaving = true
 }

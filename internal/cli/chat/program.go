@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
@@ -58,6 +59,9 @@ func hideValues(args []string) (hidden []string, remove func(), err error) {
 	}
 	return hidden, remove, nil
 }
+
+// storeArg returns the flag of the store for a command that is suggested.
+func (s *Session) storeArg() string { return command.StoreArg(s.flags.Store) }
 
 // Flags returns flags for another command of the program, with the values of the next run of the
 // session. Flags without a value are left out.
