@@ -110,13 +110,8 @@ const (
 // userItem reports the messages in an item of the user: an input, queued messages, or both.
 func (c *Conversation) userItem(r source, it transcript.Encoded) {
 	c.works(r)
-	input := userText(it)
-	var steering string
-	if body, ok := strings.CutSuffix(input, steeringEnd); ok {
-		if i := strings.LastIndex(body, steeringBegin); i == 0 || i > 0 && strings.HasSuffix(body[:i], "\n\n") {
-			input, steering = strings.TrimSuffix(body[:i], "\n\n"), body[i+len(steeringBegin):]
-		}
-	}
+	older, input, steering := SplitInput(userText(it))
+	c.steered(r, it, older)
 	if input != "" {
 		by := c.run.by
 		if strings.HasPrefix(c.run.typed, "/") { // the item has the expansion of the slash command
@@ -125,6 +120,27 @@ func (c *Conversation) userItem(r source, it transcript.Encoded) {
 		c.run.typed, c.run.by = "", ""
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: input, By: by})
 	}
+	c.steered(r, it, steering)
+}
+
+// SplitInput splits the text of an item of the user into the input, the queued messages that are older
+// than it, and those that are newer.
+func SplitInput(text string) (older, input, newer string) {
+	if body, ok := strings.CutSuffix(text, steeringEnd); ok {
+		if i := strings.LastIndex(body, steeringBegin); i == 0 || i > 0 && strings.HasSuffix(body[:i], "\n\n") {
+			text, newer = strings.TrimSuffix(body[:i], "\n\n"), body[i+len(steeringBegin):]
+		}
+	}
+	if body, ok := strings.CutPrefix(text, steeringBegin); ok {
+		if before, rest, ok := strings.Cut(body, steeringEnd+"\n\n"); ok {
+			older, text = before, rest
+		}
+	}
+	return older, text, newer
+}
+
+// steered reports the queued messages in an item.
+func (c *Conversation) steered(r source, it transcript.Encoded, steering string) {
 	for steering != "" {
 		m := c.dequeue(steering)
 		if m.By == "" {

@@ -154,3 +154,29 @@ func BenchmarkApply(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms/10000-records")
 }
+
+func TestSplitInput(t *testing.T) {
+	block := func(s string) string { return "<user_steering>\n" + s + "\n</user_steering>" }
+	for _, want := range [][3]string{
+		{"", "input", ""},
+		{"", "", "queued\n\ntwice"},
+		{"", "input", "queued"},
+		{"older", "input", ""},
+		{"older\n\nones", "input", "queued"},
+		{"", "<user_steering>", ""},
+	} {
+		var list []string
+		for i, part := range want {
+			if i != 1 && part != "" {
+				part = block(part)
+			}
+			if part != "" {
+				list = append(list, part)
+			}
+		}
+		older, input, newer := conversation.SplitInput(strings.Join(list, "\n\n"))
+		if got := [3]string{older, input, newer}; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -91,7 +91,7 @@ func TestMessagesWhileEntering(t *testing.T) {
 		list, err := x.u.s.Messages(t.Context())
 		var texts []string
 		for _, m := range list {
-			texts = append(texts, strings.Split(m.Text, "\n\n<user_steering>\n")...)
+			texts = append(texts, strings.Split(m.Text, "\n\n")...)
 		}
 		if got := strings.Join(texts, "|"); err != nil || got != want {
 			t.Errorf("%s has %q, %v", title, got, err)
@@ -154,4 +154,43 @@ func TestNoSession(t *testing.T) {
 	x.says("hi")
 	x.says("/rename greetings") // while the session is being created
 	x.until("the session is called greetings")
+}
+
+// A fork from before the first message is a new session, with the message in the box.
+func TestForkBeforeFirstMessage(t *testing.T) {
+	x := talk(t, twoAnswers, nil)
+	x.says("hi")
+	x.until("1 model call")
+	x.press("esc", "esc")
+	x.until("go back to before this message")
+	x.press("enter")
+	x.until("conversation and files")
+	x.press("up", "enter")
+	x.until("> hi")
+	if id := x.u.s.ID(); id != "" {
+		t.Errorf("the session %q has the messages of the old one", id)
+	}
+}
+
+// A file that changes after the user has seen what a rewind would do is not rewound.
+func TestRewindWhatWasShown(t *testing.T) {
+	x := talk(t, writesFile, nil)
+	x.says("write it")
+	x.until("allow once")
+	time.Sleep(600 * time.Millisecond) // the guard is in real time
+	x.types("y")
+	x.until("2 model calls")
+	x.press("esc", "esc")
+	x.until("go back to before this message")
+	x.press("enter")
+	x.until("conversation and files")
+	file := filepath.Join(x.u.cwd, "hello.txt")
+	if err := os.WriteFile(file, []byte("of somebody else\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.press("enter")
+	x.until("! rewind: ")
+	if b, err := os.ReadFile(file); err != nil || string(b) != "of somebody else\n" {
+		t.Errorf("%s, %v", b, err)
+	}
 }

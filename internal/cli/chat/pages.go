@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -245,15 +246,23 @@ func (u *ui) chooseMessage(points []Message) {
 	})
 }
 
-// planRewind shows what a rewind would change, and lets the user choose.
+// planRewind shows what a rewind would change, and lets the user choose. What is chosen happens only if it is still
+// what was shown.
 func (u *ui) planRewind(m Message) {
 	u.later(func(ctx context.Context) func() {
-		plan, err := u.s.Rewind(ctx, rewindTo(m, ""))
+		plans := map[string]*api.RewindResult{}
+		var err error
+		for _, what := range []string{"both", "transcript", "files"} {
+			if err == nil {
+				plans[what], err = u.s.Rewind(ctx, rewindTo(m, what))
+			}
+		}
 		return func() {
 			if err != nil {
 				u.fail("rewind", err)
 				return
 			}
+			plan := plans["both"]
 			if u.look.Plain { // it has no previews
 				u.print(u.look.RewindFiles(plan, u.width)...)
 			}
@@ -264,23 +273,22 @@ func (u *ui) planRewind(m Message) {
 				{Text: "files only", Value: "files", Preview: preview},
 				{Text: "fork: continue from there in a new session", Value: "fork"},
 			}
-			u.choose("rewind", items, func(it pick.Item) { u.rewind(m, it.Value) })
+			u.choose("rewind", items, func(it pick.Item) {
+				if it.Value == "fork" {
+					u.forkBefore(m)
+					return
+				}
+				u.rewind(m, it.Value, plans[it.Value].Digest)
+			})
 		}
 	})
 }
 
-func (u *ui) rewind(m Message, what string) {
-	if what == "fork" {
-		u.forkAt(m.Before, func() { u.box.Set(edit.Entry{Text: m.Text}) })
-		return
-	}
+func (u *ui) rewind(m Message, what, digest string) {
 	u.later(func(ctx context.Context) func() {
 		r := rewindTo(m, what)
+		r.Digest = digest
 		plan, err := u.s.Rewind(ctx, r)
-		if err == nil {
-			r.Digest = plan.Digest
-			plan, err = u.s.Rewind(ctx, r)
-		}
 		return func() {
 			if err != nil {
 				u.fail("rewind", err)
@@ -296,6 +304,17 @@ func (u *ui) rewind(m Message, what string) {
 			}
 		}
 	})
+}
+
+// forkBefore continues before a message in a new session: in a fork, or in an empty one if the message is
+// the first.
+func (u *ui) forkBefore(m Message) {
+	again := func() { u.box.Set(edit.Entry{Text: m.Text}) }
+	if m.Before == "" {
+		u.join(false, func(context.Context) (string, error) { return "", nil }, again)
+		return
+	}
+	u.forkAt(m.Before, again)
 }
 
 // resume lets the user choose another session.

@@ -67,8 +67,14 @@ func userText(e transcript.Encoded) string {
 	if e.Role() != transcript.RoleUser {
 		return ""
 	}
-	text := strings.TrimSpace(e.Text())
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "<user_steering>\n"), "\n</user_steering>")
+	var list []string
+	older, input, newer := conversation.SplitInput(strings.TrimSpace(e.Text()))
+	for _, part := range []string{older, input, newer} {
+		if part != "" {
+			list = append(list, part)
+		}
+	}
+	text := strings.Join(list, "\n\n")
 	if strings.HasPrefix(text, "<") {
 		return ""
 	}

@@ -106,7 +106,7 @@ func (p *runHistory) apply(e *wire.RunEvent, rec session.Record) {
 		}
 		p.segment, p.started, p.changes = e.Segment, e, e.Changes
 		if len(e.Steering) > 0 { // the input of the resume
-			p.steering = append(p.steering, steering{e.Steering[0], e.Text})
+			p.steering = append(p.steering, steering{id: e.Steering[0], text: e.Text})
 		}
 	case wire.RunPolicy:
 		p.changes = append(p.changes, e.Changes...)
@@ -127,7 +127,7 @@ func (p *runHistory) apply(e *wire.RunEvent, rec session.Record) {
 		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
 		p.names[e.Session] = e.Agent
 	case wire.RunSteered:
-		p.steering = append(p.steering, steering{strings.Join(e.Steering, ""), e.Text})
+		p.steering = append(p.steering, steering{id: strings.Join(e.Steering, ""), text: e.Text})
 	case wire.RunSteeringDelivered, wire.RunSteeringWithdrawn:
 		p.dropSteering(e.Steering...)
 	}
@@ -148,7 +148,7 @@ func (p *runHistory) readItem(payload json.RawMessage) error {
 	}
 	text := it.Item.Text()
 	for n := len(p.steering); n > 0; n-- {
-		if strings.HasSuffix(text, steeringText(p.steering[:n])) {
+		if block := steeringText(p.steering[:n]); strings.HasSuffix(text, block) || strings.HasPrefix(text, block+"\n\n") {
 			p.steering = p.steering[n:]
 			break
 		}

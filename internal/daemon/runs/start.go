@@ -136,10 +136,14 @@ func (x *run) completeStart(e *wire.RunEvent) (from []api.RunStatus) {
 		x.steering = slices.Clone(p.steering)
 		if p.status == api.StatusInterrupted && p.segment > 0 {
 			if e.Input != "" {
-				s := steering{x.r.o.Sessions.NewID(), e.Input}
+				s := steering{id: x.r.o.Sessions.NewID(), text: e.Input}
 				x.steering, e.Steering, e.Text = append(x.steering, s), []string{s.id}, s.text
 			}
 			x.segment, x.resumed, e.Resumed, e.Input = p.segment, p, true, p.started.Input
+		} else {
+			for i := range x.steering {
+				x.steering[i].older = true
+			}
 		}
 	}
 	e.Segment = x.segment

@@ -21,7 +21,10 @@ import (
 //	Steer ─► steered ─┬─► an agent builds a request, or a step begins ─► steering_delivered
 //	                  ├─► Withdraw ───────────────────────────────────► steering_withdrawn
 //	                  └─► the segment ends ─► the next segment has it
-type steering struct{ id, text string }
+type steering struct {
+	id, text string
+	older    bool // than the input of the segment
+}
 
 // steeringLockName returns the name of the lock that is held while texts of a run are recorded,
 // delivered or withdrawn, and while the run is started. The lock guards run.steering and
@@ -47,7 +50,7 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 		return "", cannot
 	}
 	text, _ = x.mask.Text(text)
-	s := steering{r.o.Sessions.NewID(), text}
+	s := steering{id: r.o.Sessions.NewID(), text: text}
 	e := wire.RunEvent{
 		Event: wire.RunSteered, Segment: x.segment, Steering: []string{s.id}, Text: text, By: by.Name, Via: by.Via, RequestID: requestID,
 	}
@@ -199,20 +202,28 @@ func (x *run) recordSteering(ctx context.Context, e wire.RunEvent, texts []steer
 	}
 }
 
-// withSteering returns an agent's input with texts at its end.
+// withSteering returns an agent's input with the texts: older ones before it, others after it. A slash
+// command stays at the beginning, because it would not be expanded elsewhere.
 func withSteering(input string, texts []steering) string {
-	if len(texts) == 0 {
-		return input
+	at := 0
+	for at < len(texts) && texts[at].older && input != "" && input[0] != '/' {
+		at++
 	}
-	if input != "" {
-		input += "\n\n"
+	var list []string
+	for _, part := range []string{steeringText(texts[:at]), input, steeringText(texts[at:])} {
+		if part != "" {
+			list = append(list, part)
+		}
 	}
-	return input + steeringText(texts)
+	return strings.Join(list, "\n\n")
 }
 
 // steeringText returns the steering as a message for the model, in the wording of the Open Agent
 // SDK.
 func steeringText(texts []steering) string {
+	if len(texts) == 0 {
+		return ""
+	}
 	list := make([]string, len(texts))
 	for i, s := range texts {
 		list[i] = s.text

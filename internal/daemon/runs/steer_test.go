@@ -216,6 +216,9 @@ func TestSteerSurvivesEnd(t *testing.T) {
 				w.wantTimes(id, "the second", 0)
 				if input != "" {
 					w.wantTimes(id, input, 1)
+					if all := strings.Join(w.userTexts(id), "\n"); strings.Index(all, input) < strings.Index(all, "the third") {
+						t.Errorf("the model gets the newer input first:\n%s", all)
+					}
 				}
 				if got := w.queue(id); len(got) > 0 {
 					t.Errorf("queue %v", got)
