@@ -5,10 +5,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,12 +17,11 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample returns the entries of a session with everything that exports must handle carefully.
 func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
@@ -71,18 +68,7 @@ func TestExportGolden(t *testing.T) {
 	for _, f := range audit.Formats() {
 		got := strings.ReplaceAll(export(t, f), `"version":"`+version.Current().Version+`"`, `"version":"RELEASE"`)
 		name := filepath.Join("testdata", "export", "sample."+f)
-		if *update {
-			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (go test ./internal/audit -run Golden -update):\n%s", f, diff)
-		}
+		docgen.Golden(t, name, got)
 	}
 }
 

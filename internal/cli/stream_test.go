@@ -99,18 +99,7 @@ func TestStreamGolden(t *testing.T) {
 				}
 			}
 			got, golden := normalize(dir, out.String()), filepath.Join("testdata", "stream", tt.name+".jsonl")
-			if *docgen.Update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%s\nwant\n%s\nto accept it: go test ./internal/cli -run Golden -update", got, want)
-			}
+			docgen.Golden(t, golden, got)
 		})
 	}
 }

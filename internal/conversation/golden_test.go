@@ -3,7 +3,6 @@ package conversation_test
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,9 +17,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // frame is one event of the daemon's stream. A line of a *.jsonl file in testdata is a recorded one.
 // The *.log files are short forms, see parseShort.
@@ -188,7 +186,7 @@ func TestGolden(t *testing.T) {
 			last := list[len(list)-1].seq
 			fmt.Fprintf(&b, "\n# after %d\n", last/2)
 			show(&b, events(t, list, last/2))
-			compare(t, "testdata/"+name+".golden", b.String())
+			docgen.Golden(t, "testdata/"+name+".golden", b.String())
 		})
 	}
 }
@@ -203,29 +201,6 @@ func logs(t testing.TB) []string {
 	}
 	t.Fatal(err, err2)
 	return nil
-}
-
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got == string(want) {
-		return
-	}
-	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			t.Fatalf("%s:%d\n got %s\nwant %s\nhint: go test -update", file, i+1, g[i], w[i])
-		}
-	}
-	t.Fatalf("%s: %d lines, want %d; hint: go test -update", file, len(g), len(w))
 }
 
 // show writes the updates of events, and the state after each event that changes it.

@@ -30,7 +30,7 @@ func TestWrite(t *testing.T) {
 	} {
 		*Update = tt.update
 		r := &recorder{TB: t}
-		write(r, file, tt.old, tt.text)
+		write(r, file, tt.old, tt.text, makeDocs)
 		*Update = false
 		if tt.failed == "" && r.failed != "" || !strings.Contains(r.failed, tt.failed) {
 			t.Errorf("%q, want %q: %q", tt.old, tt.text, r.failed)

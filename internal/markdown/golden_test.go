@@ -1,17 +1,14 @@
 package markdown
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // all returns the lines of a complete text.
 func all(o *Options, text string, width int) []string {
@@ -42,20 +39,9 @@ func TestGolden(t *testing.T) {
 					t.Errorf("%s: %d columns: %q", name, n, line)
 				}
 			}
-			got := strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "\x1b", "␛")
+			got := strings.Join(lines, "\n") + "\n"
 			file := filepath.Join("testdata", fmt.Sprintf("page.%s.%d.txt", name, w))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (go test ./internal/markdown -run Golden -update):\n%s", file, diff)
-			}
+			docgen.Golden(t, file, got)
 		}
 	}
 }

@@ -314,18 +314,7 @@ func checkGolden(t *testing.T, name string, p *typist) {
 	for _, c := range changing {
 		got = regexp.MustCompile(c[0]).ReplaceAllString(got, c[1])
 	}
-	file := filepath.Join("testdata", name)
-	if *docgen.Update {
-		if err := os.MkdirAll("testdata", 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || got != string(want) {
-		t.Errorf("%s differs (%v); run with -update and look at git diff:\n%s", file, err, got)
-	}
+	docgen.Golden(t, filepath.Join("testdata", name), got)
 }
 
 // What must be known before the first message is asked with numbers, and ends with the input.

@@ -3,9 +3,7 @@ package question
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,12 +13,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.Local)
 
@@ -100,16 +97,8 @@ func TestPrintApproval(t *testing.T) {
 		for _, q := range requests() {
 			b.WriteString(printed(style, q) + "\n")
 		}
-		got, file := strings.ReplaceAll(b.String(), "\x1b", "␛"), filepath.Join("testdata", "approval", name+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil || got != string(want) {
-			t.Errorf("%s differs (%v), got:\n%s", file, err, got)
-		}
+		got, file := b.String(), filepath.Join("testdata", "approval", name+".txt")
+		docgen.Golden(t, file, got)
 	}
 }
 

@@ -1,21 +1,18 @@
 package diff
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 func TestGolden(t *testing.T) {
 	text, err := os.ReadFile("testdata/calc.diff")
@@ -34,20 +31,9 @@ func TestGolden(t *testing.T) {
 	} {
 		for _, w := range []int{60, 80, 120} {
 			lines := Lines(&Options{Palette: tt.p}, string(text), w, w >= 120)
-			got := strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "\x1b", "␛")
+			got := strings.Join(lines, "\n") + "\n"
 			file := filepath.Join("testdata", fmt.Sprintf("calc.%s.%d.txt", tt.name, w))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("%s (go test ./internal/term/diff -run Golden -update):\n%s", file, d)
-			}
+			docgen.Golden(t, file, got)
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package live
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the golden frames")
+	"github.com/holdfast-dev/holdfast/internal/docgen"
+)
 
 // The golden frames show what the terminal has after each step of a conversation.
 func TestGolden(t *testing.T) {
@@ -38,17 +36,6 @@ func TestGolden(t *testing.T) {
 		fmt.Fprintf(&out, "== closed: %d bytes\n%s\n", len(term.last), strings.Join(term.rows(), "\n"))
 
 		file := fmt.Sprintf("testdata/%dx%d.txt", size[0], size[1])
-		if *update {
-			if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != string(want) {
-			t.Errorf("%s differs; run with -update and look at git diff:\n%s", file, out.String())
-		}
+		docgen.Golden(t, file, out.String())
 	}
 }

@@ -1,9 +1,7 @@
 package inbox
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,11 +14,10 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func edited() approval.Request {
 	q := bash("edit", "")
@@ -70,15 +67,7 @@ func TestGolden(t *testing.T) {
 				})
 			}
 			file := filepath.Join("testdata", fmt.Sprintf("%d.txt", width))
-			if *update {
-				if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil || got.String() != string(want) {
-				t.Errorf("%s differs (%v); run with -update and look at git diff", file, err)
-			}
+			docgen.Golden(t, file, got.String())
 		})
 	}
 }

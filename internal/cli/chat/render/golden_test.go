@@ -1,24 +1,19 @@
 package render
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 var renderers = map[string]*Renderer{
 	"nocolor": {Cwd: "/w"},
@@ -45,20 +40,9 @@ func golden(t *testing.T, name string, widths []int, draw func(r *Renderer, widt
 					t.Errorf("%s, %s: %q", name, look, l)
 				}
 			}
-			got := strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "\x1b", "␛")
+			got := strings.Join(lines, "\n") + "\n"
 			file := filepath.Join("testdata", fmt.Sprintf("%s.%s.%d.txt", name, look, w))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("%s (go test ./internal/cli/chat/render -update):\n%s", file, d)
-			}
+			docgen.Golden(t, file, got)
 		}
 	}
 }
