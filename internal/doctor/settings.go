@@ -40,6 +40,9 @@ func (x *examination) settings() []Check {
 		}
 		out = append(out, c)
 	}
+	for _, w := range s.Warnings {
+		out = append(out, Check{"settings", "warn", w.String(), w.Hint})
+	}
 	for _, f := range s.Foreign { // settings in files that this program does not read
 		if !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File }) {
 			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Reason, ""})

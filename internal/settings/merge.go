@@ -145,6 +145,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 	m.checkSecrets()
 	m.checkCompaction()
 	m.checkProviders()
+	m.checkKeys()
 	m.sortProblems()
 	for _, p := range m.problems {
 		if !p.Fatal {

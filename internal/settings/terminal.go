@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -25,6 +26,16 @@ type Terminal struct {
 	Fullscreen    Value[*bool]
 	Bell          Value[*bool]
 	Notifications Value[*bool]
+	Keys          map[string]Value[[]string] // of actions, as they are written; package keymap checks them
+}
+
+// ChosenKeys returns the keys of the actions for [keymap.New].
+func (t *Terminal) ChosenKeys() map[string][]string {
+	chosen := map[string][]string{}
+	for name, keys := range t.Keys {
+		chosen[name] = keys.Value
+	}
+	return chosen
 }
 
 // Themes, Editors and Diffs are the values of the keys of terminal, the default first.
@@ -58,7 +69,26 @@ func (s *parsedSource) terminalBlock(path string, n jsontree.Node) {
 		"fullscreen":    s.flag(&t.Fullscreen),
 		"bell":          s.flag(&t.Bell),
 		"notifications": s.flag(&t.Notifications),
+		"keys":          s.terminalKeys,
 	})
+}
+
+// terminalKeys decodes terminal.keys: an action has one key or a list of keys.
+func (s *parsedSource) terminalKeys(path string, n jsontree.Node) {
+	if !s.want(path, n, jsontree.Object) {
+		return
+	}
+	s.terminal.Keys = map[string]Value[[]string]{}
+	for _, m := range n.Members {
+		at := path + "." + m.Key
+		keys := []string{}
+		if m.Value.Kind == jsontree.Text {
+			keys = append(keys, m.Value.Text)
+		} else {
+			s.texts(at, m.Value, func(_ string, item jsontree.Node) { keys = append(keys, item.Text) })
+		}
+		s.terminal.Keys[m.Key] = Value[[]string]{keys, s.origin(m.Value, m.Key)}
+	}
 }
 
 // statusLineBlock decodes statusLine, in the form of Claude Code.
@@ -88,6 +118,14 @@ func (m *merger) addTerminal(s *parsedSource) {
 	prefer(&t.Theme, o.Theme)
 	prefer(&t.Editor, o.Editor)
 	prefer(&t.Diff, o.Diff)
+	for name, keys := range o.Keys {
+		if _, ok := t.Keys[name]; !ok {
+			if t.Keys == nil {
+				t.Keys = map[string]Value[[]string]{}
+			}
+			t.Keys[name] = keys
+		}
+	}
 	for into, v := range map[*Value[*bool]]Value[*bool]{&t.Fullscreen: o.Fullscreen, &t.Bell: o.Bell, &t.Notifications: o.Notifications} {
 		preferFlag(into, v)
 	}
@@ -97,6 +135,18 @@ func (m *merger) addTerminal(s *parsedSource) {
 		m.ignore("statusLine", s.status.Command.Origin)
 	case m.out.StatusLine.Command.Value == "":
 		m.out.StatusLine = s.status
+	}
+}
+
+// checkKeys reports keys that are not used. The actions keep their default keys.
+func (m *merger) checkKeys() {
+	t := &m.out.Terminal
+	_, problems := keymap.New(t.ChosenKeys())
+	for _, p := range problems {
+		o := t.Keys[p.Action].Origin
+		m.problems = append(m.problems, Problem{
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Detail: "terminal.keys: " + p.Text + "; the default stays", Hint: p.Hint,
+		})
 	}
 }
 

@@ -24,6 +24,7 @@ func TestTerminalProblems(t *testing.T) {
 	for _, tt := range []struct{ file, text, want string }{
 		{"home/settings.json", `{"terminal": {"theme": "pink"}}`, `terminal.theme: unknown value "pink"`},
 		{"home/settings.json", `{"terminal": {"bell": "no"}}`, "terminal.bell is a text, want true or false"},
+		{"home/settings.json", `{"terminal": {"keys": {"chat.mode": 7}}}`, "terminal.keys.chat.mode is a number, want a list"},
 		{"home/settings.json", `{"terminal": {"colour": "x"}}`, `unknown key "terminal.colour"`},
 		{"project/.holdfast/settings.json", `{"terminal": {"theme": "dark"}}`, "terminal: only user settings, flags and managed settings can set this"},
 		{"home/settings.json", `{"statusLine": {"command": "x"}}`, "statusLine needs type and command"},
@@ -38,6 +39,24 @@ func TestTerminalProblems(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.text, err, tt.want)
 		}
+	}
+}
+
+// Keys that cannot be used are warnings: the others count.
+func TestTerminalKeys(t *testing.T) {
+	p := newTestHome(t)
+	p.write("home/settings.json", `{"terminal": {"keys": {"chat.transcript": "f2", "editor.undo": ["ctrl-_", "ctrl-z"], "chat.suspend": [],
+		"chat.mode": "ctrl-c"}}}`)
+	s := p.load()
+	if got := s.Terminal.ChosenKeys(); got["chat.transcript"][0] != "f2" || len(got["editor.undo"]) != 2 || got["chat.suspend"] == nil {
+		t.Errorf("%v", got)
+	}
+	if len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || s.Warnings[0].Hint == "" || !strings.Contains(s.Warnings[0].Detail, "terminal.keys: chat.mode: ctrl-c cannot be changed") {
+		t.Errorf("%+v", s.Warnings)
+	}
+	own, err := settings.LoadTerminal(p.options())
+	if err != nil || len(own.Keys) != 4 {
+		t.Errorf("%+v %v", own, err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (u *ui) showChanges(string) {
 			case strings.TrimSpace(out) == "":
 				u.say("everything is committed")
 			default:
-				u.page = pager.New(&pager.Options{Title: "changes", Sections: u.changedFiles(out)})
+				u.page = pager.New(&pager.Options{Keys: u.keys, Title: "changes", Sections: u.changedFiles(out)})
 			}
 		}
 	})

@@ -8,6 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
+	"github.com/holdfast-dev/holdfast/internal/term/pager"
+	"github.com/holdfast-dev/holdfast/internal/term/pick"
 )
 
 // The tables of docs/terminal.md show the commands and keys of /help.
@@ -18,7 +21,7 @@ func TestReferenceTerminal(t *testing.T) {
 	}
 	heads := []string{"key or text", "what it does"}
 	docgen.Parts(t, "terminal.md", map[string]string{
-		"keys":     docgen.Table(heads, helpRows(t, keysHelp, 27)),
+		"keys":     docgen.Table([]string{"action", "keys", "what it does"}, keyRows()),
 		"plain":    docgen.Table(heads, helpRows(t, plainHelp, 12)),
 		"commands": docgen.Table([]string{"command", "what it does"}, commands),
 	})
@@ -40,26 +43,76 @@ func helpRows(t *testing.T, help string, width int) (rows [][]string) {
 	return rows
 }
 
-// /help names the keys with Ctrl that the conversation takes for itself, and no others. The input box has more keys:
-// those of readline.
-func TestControlKeysAreDocumented(t *testing.T) {
-	p := &command.Program{Env: []string{"HOME=" + t.TempDir()}, Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Stdin: strings.NewReader("")}
-	p.SetDefaults()
+// keyRows lists the actions with their default keys.
+func keyRows() (rows [][]string) {
+	for _, a := range keymap.Actions() {
+		var keys []string
+		for _, k := range a.Keys {
+			keys = append(keys, docgen.Code(k))
+		}
+		rows = append(rows, []string{docgen.Code(a.Name), strings.Join(keys, " "), docgen.Text(a.Help)})
+	}
+	return rows
+}
+
+// The keys of the table do something in the conversation and the box, and no other key with Ctrl does.
+func TestKeysAreDocumented(t *testing.T) {
+	documented := map[string]bool{"ctrl-c": true}
+	for _, a := range keymap.Actions() {
+		for _, name := range a.Keys {
+			if a.Context() == keymap.Chat {
+				documented[name] = true
+			}
+			k, ok := keymap.Parse(name)
+			done := ok
+			switch a.Context() {
+			case keymap.Chat:
+				done = conversationTakes(t, k)
+			case keymap.List:
+				done = pick.New(nil).Press(k) != pick.Ignored
+			case keymap.Page:
+				done = pager.New(nil).Press(k) != pager.Ignored
+			}
+			if !done {
+				t.Errorf("%s: %s does nothing", a.Name, name)
+			}
+		}
+	}
 	for r := 'a'; r <= 'z'; r++ {
+		name := "ctrl-" + string(r)
+		if k, _ := keymap.Parse(name); conversationTakes(t, k) && !documented[name] {
+			t.Errorf("%s is no key of an action", name)
+		}
+	}
+}
+
+// conversationTakes reports whether the conversation or its box, empty or not, does something with a key.
+func conversationTakes(t *testing.T, k edit.Key) bool {
+	if k.Ctrl && k.Code == 'z' {
+		return true // the screen takes it
+	}
+	for _, text := range []string{"", "a b"} {
+		p := &command.Program{Env: []string{"HOME=" + t.TempDir()}, Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Stdin: strings.NewReader("")}
+		p.SetDefaults()
 		u, err := newUI(t.Context(), p, &Start{Run: &flags.RunFlags{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := edit.Key{Code: r, Ctrl: true}
-		taken := u.command(k) || r == 'x' || r == 'z' // the screen takes these two
-		u.box.Set(edit.Entry{Text: "text"})
-		name := "Ctrl-" + strings.ToUpper(string(r))
-		switch named := strings.Contains(keysHelp, name); {
-		case taken && !named:
-			t.Errorf("%s is not in keysHelp", name)
-		case named && !taken && u.box.Press(k) == edit.Ignored && r != 'r': // without a history there is no search
-			t.Errorf("%s is in keysHelp, but no key of the conversation", name)
+		defer u.close()
+		if err := u.history.Add(t.Context(), edit.Entry{Text: "earlier"}); err != nil {
+			t.Fatal(err)
 		}
-		u.close()
+		u.full = true
+		u.width, u.height = 80, 24
+		u.frame()
+		u.box.Set(edit.Entry{Text: text})
+		if k.Alt && k.Code == 'y' { // after a yank
+			u.box.Press(edit.Key{Code: 'u', Ctrl: true})
+			u.box.Press(edit.Key{Code: 'y', Ctrl: true})
+		}
+		if u.command(k) || u.box.Press(k) != edit.Ignored {
+			return true
+		}
 	}
+	return false
 }

@@ -75,12 +75,12 @@ func (u *ui) openBlocks(title string, blocks []*conversation.Block) {
 			return lines
 		}})
 	}
-	u.page = pager.New(&pager.Options{Title: title, Sections: sections, End: true})
+	u.page = pager.New(&pager.Options{Keys: u.keys, Title: title, Sections: sections, End: true})
 }
 
 // openText shows a text.
 func (u *ui) openText(title string, text string) {
-	u.page = pager.New(&pager.Options{Title: title, Sections: []pager.Section{{Lines: func(width int) []string { return folded(text, width) }}}})
+	u.page = pager.New(&pager.Options{Keys: u.keys, Title: title, Sections: []pager.Section{{Lines: func(width int) []string { return folded(text, width) }}}})
 }
 
 // show runs commands of the program and shows their output.
@@ -121,32 +121,10 @@ func (u *ui) help(string) {
 	if u.look.Plain {
 		b.WriteString("\n" + plainHelp)
 	} else {
-		b.WriteString("\n" + keysHelp)
+		b.WriteString(u.keysHelp())
 	}
 	u.openText("help", b.String())
 }
-
-const keysHelp = `Text
-  @file                      name a file; Tab completes it
-  !command                   run your own command in the sandbox; the agent sees the output with your next message
-  #text                      add a line to the project's instructions
-  Enter                      send; while the agent works, it reads the message before its next step
-  Alt-Enter, Ctrl-J, \ Enter a new line
-  Up on an empty line        take a queued message back, or earlier messages
-  Ctrl-R                     search in earlier messages
-  Ctrl-X                     write in $EDITOR
-  Ctrl-_, Alt-/              undo; undo what was undone
-Keys
-  Esc                        interrupt the agent
-  Esc Esc                    go back to an earlier message
-  Shift-Tab                  the next permission mode
-  Ctrl-O                     open everything: whole output, thinking, sub-agents
-  Ctrl-G                     answer the question that waits
-  Ctrl-L                     clear the screen
-  Ctrl-Z                     suspend
-  Ctrl-C                     clear the line, interrupt, twice: leave
-  Ctrl-D                     leave; a working agent continues in the daemon
-`
 
 const plainHelp = `Text
   text        a message; while the agent works, it reads the message before its next step

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 	"github.com/holdfast-dev/holdfast/internal/term/live"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 )
@@ -36,6 +37,8 @@ func (u *ui) use(t settings.Terminal) {
 	u.notify.silent, u.notify.quiet = off(t.Bell), off(t.Notifications)
 	u.box.SetVi(t.Editor.Value == "vim")
 	u.look.Sides = t.Diff.Value
+	u.keys, _ = keymap.New(t.ChosenKeys()) // the settings report problems
+	u.look.Keys, u.inbox.Keys = u.keys, u.keys
 	u.shade = shadeOf(u.p.Getenv("COLORFGBG"))
 	u.paint(t.Theme.Value)
 }

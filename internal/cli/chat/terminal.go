@@ -85,11 +85,14 @@ func (s *screen) loop(ctx context.Context) error {
 func (s *screen) input(e uv.Event) error {
 	switch e := e.(type) {
 	case uv.KeyPressEvent:
-		k := keyOf(e)
-		if k.Ctrl && k.Code == 'z' {
+		k, ok := s.u.translate(keyOf(e))
+		switch {
+		case !ok:
+		case k.Ctrl && k.Code == 'z':
 			return s.suspend()
+		default:
+			s.u.key(k)
 		}
-		s.u.key(k)
 	case uv.MouseWheelEvent:
 		s.u.wheel(map[uv.MouseButton]string{uv.MouseWheelUp: "up", uv.MouseWheelDown: "down"}[e.Button])
 	case uv.PasteEvent:

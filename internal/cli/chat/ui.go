@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 	"github.com/holdfast-dev/holdfast/internal/term/pager"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -38,6 +39,7 @@ type ui struct {
 	blocks       []*conversation.Block // the newest, for the pager and for copies
 	look         *render.Renderer
 	box          *edit.Editor
+	keys         *keymap.Map // that the user has chosen
 	inbox        *inbox.Inbox
 	answer       *markdown.Stream    // the message that the model writes, or nil
 	shown        bool                // rows of answer were printed
@@ -370,7 +372,7 @@ func (u *ui) command(k edit.Key) bool {
 	switch {
 	case ctrl == 'c':
 		u.cancel()
-	case ctrl == 'd' && u.box.Empty():
+	case (ctrl == 'd' || k.Name == keymap.Leave) && u.box.Empty():
 		u.leave()
 	case u.scrollKey(k):
 	case ctrl == 'o':
@@ -415,7 +417,7 @@ func (u *ui) cancel() {
 	case !u.box.Empty():
 		u.popup = nil
 		u.box.Clear()
-		u.say("cleared; ctrl-_ brings it back")
+		u.say("cleared; " + u.keys.Label("editor.undo") + " brings it back")
 	case u.own != nil:
 		u.own.end()
 	case u.twice("ctrl-c"):
@@ -425,7 +427,7 @@ func (u *ui) cancel() {
 		u.say("interrupting; press ctrl-c again to leave")
 		u.interrupt()
 	default:
-		u.say("press ctrl-c again, or ctrl-d, to leave")
+		u.say("press ctrl-c again, or " + u.keys.Label("chat.leave") + ", to leave")
 	}
 }
 

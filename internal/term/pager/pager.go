@@ -25,6 +25,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 )
 
 // Section is a part of a page. A section with a title can be folded to its title.
@@ -43,12 +44,14 @@ type Section struct {
 type Options struct {
 	Title    string
 	Sections []Section
-	End      bool // start at the end of the page
+	End      bool        // start at the end of the page
+	Keys     *keymap.Map // for hints
 }
 
 // Pager is a page with a position. It is not safe for concurrent use.
 type Pager struct {
 	title  string
+	keys   *keymap.Map
 	parts  []*part
 	rows   int  // of the whole page
 	stale  bool // the rows must be counted again
@@ -81,7 +84,7 @@ func New(o *Options) *Pager {
 	if o == nil {
 		o = &Options{}
 	}
-	p := &Pager{title: o.Title, end: o.End, focus: -1, width: 80, height: 23}
+	p := &Pager{title: o.Title, keys: o.Keys, end: o.End, focus: -1, width: 80, height: 23}
 	p.Set(o.Sections)
 	return p
 }
@@ -134,6 +137,9 @@ func (p *Pager) AtEnd() bool {
 	p.settle()
 	return p.top+p.height >= p.rows
 }
+
+// Typing reports whether the user types what to find.
+func (p *Pager) Typing() bool { return p.box != nil }
 
 // Rows returns how many rows the page has.
 func (p *Pager) Rows() int {

@@ -77,9 +77,10 @@ func (p *Pager) status() string {
 	case p.notice != "":
 		left = " " + p.notice
 	case p.query != "":
-		left = " /" + oneLine(p.query) + "  n next  N previous"
+		left = " /" + oneLine(p.query) + "  " + p.keys.Label("page.next") + " next  " + p.keys.Label("page.previous") + " previous"
 	default:
-		for _, hint := range []string{"q close", "/ find", "enter fold", "e fold all", "o editor"} {
+		for _, hint := range [][2]string{{"close", " close"}, {"find", " find"}, {"fold", " fold"}, {"foldAll", " fold all"}, {"editor", " editor"}} {
+			hint := p.keys.Label("page."+hint[0]) + hint[1]
 			if term.Width(left)+2+len(hint) < p.width-len(right) && (p.focus >= 0 || !strings.Contains(hint, "fold")) {
 				left += "  " + hint
 			}

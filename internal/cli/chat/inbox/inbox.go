@@ -29,6 +29,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 )
 
 const (
@@ -42,6 +43,8 @@ const (
 
 // Inbox holds the open questions. It is not safe for concurrent use.
 type Inbox struct {
+	Keys *keymap.Map // for hints
+
 	p       *command.Program
 	save    saverule.Target
 	answers chan Answer

@@ -62,7 +62,7 @@ func (i *Inbox) View(width, height int, now time.Time) (lines []string, cursor *
 	lines = append(lines, shown...)
 	switch below := len(text) - e.offset - len(shown); {
 	case e.needsScroll():
-		return append(lines, term.Wrap(s.Yellow(fmt.Sprintf("↓ %s below", term.Count(below, "line")))+s.Dim(" · read to the end to answer: ")+s.Bold("space")+s.Dim(" or ")+s.Bold("pgdn"), width)...), nil
+		return append(lines, term.Wrap(s.Yellow(fmt.Sprintf("↓ %s below", term.Count(below, "line")))+s.Dim(" · read to the end to answer: ")+s.Bold(i.scrollKeys()), width)...), nil
 	case len(text) > len(shown):
 		lines = append(lines, term.Clip(s.Dim(fmt.Sprintf("lines %d-%d of %d · ↑↓", e.offset+1, e.offset+len(shown), len(text))), width))
 	}
@@ -72,13 +72,18 @@ func (i *Inbox) View(width, height int, now time.Time) (lines []string, cursor *
 	return append(lines, bottom...), at
 }
 
+// scrollKeys returns the keys that scroll by a page.
+func (i *Inbox) scrollKeys() string {
+	return strings.Replace(strings.Join(i.Keys.Keys("question.pageDown"), " or "), "pgdown", "pgdn", 1)
+}
+
 // waiting says how many questions wait.
 func (i *Inbox) waiting(s term.Style) string {
 	text := "1 question waits"
 	if n := i.Len(); n > 1 {
 		text = fmt.Sprintf("%d questions wait", n)
 	}
-	return s.Yellow(text) + s.Dim(" · ctrl-g · ") + term.EscapeStrict(i.current.name())
+	return s.Yellow(text) + s.Dim(" · "+i.Keys.Label("chat.question")+" · ") + term.EscapeStrict(i.current.name())
 }
 
 // layOut returns the text of a question, the lines below it, which always show, and the cursor in
@@ -121,7 +126,8 @@ func (i *Inbox) numbered(e *entry, s term.Style, text []string, width int) []str
 	if len(open) < 2 {
 		return text
 	}
-	count := fmt.Sprintf("%d of %d · ←/→", slices.Index(open, e)+1, len(open))
+	arrows := strings.NewReplacer("left", "←", "right", "→").Replace(i.Keys.Label("question.previous") + "/" + i.Keys.Label("question.next"))
+	count := fmt.Sprintf("%d of %d · %s", slices.Index(open, e)+1, len(open), arrows)
 	if len(text) > 0 {
 		if gap := width - term.Width(text[0]) - term.Width(count); gap >= 2 {
 			text[0] += strings.Repeat(" ", gap) + s.Dim(count)

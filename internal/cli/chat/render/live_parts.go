@@ -209,7 +209,7 @@ func (r *Renderer) queue(s *conversation.State, width int) section {
 			case rest > 0 && n == 1:
 				facts = fmt.Sprintf("  %d queued", len(s.Queue))
 			case newest && width >= 60:
-				facts += r.between() + "up edits it"
+				facts += r.between() + r.Keys.Label("editor.up") + " edits it"
 			}
 			first := r.sign(paint.Accent, "⏎", "Queued:")
 			text := brief(q.Text)

@@ -19,19 +19,21 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/markdown"
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
 )
 
 // Renderer says what the terminal can show.
 type Renderer struct {
 	Style      markdown.Style
-	Light      bool   // the background is light
-	Hyperlinks bool   // the terminal knows OSC 8
-	ASCII      bool   // the locale is not UTF-8: the signs are ASCII
-	Sides      string // "side": diffs in two columns; "unified": in one; otherwise by the width
-	Plain      bool   // for screen readers: words instead of signs, and no escape sequences
-	Cwd        string // it is left out of paths
-	Me         string // the user of this terminal, as in [conversation.Block.By]; who did something is left out if it was this user
+	Light      bool        // the background is light
+	Keys       *keymap.Map // for hints
+	Hyperlinks bool        // the terminal knows OSC 8
+	ASCII      bool        // the locale is not UTF-8: the signs are ASCII
+	Sides      string      // "side": diffs in two columns; "unified": in one; otherwise by the width
+	Plain      bool        // for screen readers: words instead of signs, and no escape sequences
+	Cwd        string      // it is left out of paths
+	Me         string      // the user of this terminal, as in [conversation.Block.By]; who did something is left out if it was this user
 }
 
 // ASCIILocale reports whether the environment names a locale whose characters are not UTF-8.
@@ -134,7 +136,7 @@ func (r *Renderer) more(n int) string {
 	if r.Plain {
 		return fmt.Sprintf("%d more %s, /transcript shows them", n, lines)
 	}
-	return r.paint(paint.Dim, fmt.Sprintf("… %d more %s (ctrl-o)", n, lines))
+	return r.paint(paint.Dim, fmt.Sprintf("… %d more %s (%s)", n, lines, r.Keys.Label("chat.transcript")))
 }
 
 // Gap reports whether an empty line separates two blocks. A call in one line needs none after another one.
