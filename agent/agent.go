@@ -65,6 +65,7 @@ type Agent struct {
 	unconfirmed   *unconfirmedInput
 	more          chan struct{}         // closed and replaced when the queue grows or suspendedErr is set
 	pendingEvents []event.Event         // events that other goroutines have queued
+	userStopped   bool                  // the user stopped this sub-agent
 	newPolicy     []event.PolicyChanged // policy changes that other goroutines have queued; their events are emitted before the next decision
 	hookTexts     []string              // texts of hooks for the model that other goroutines have queued
 	stops         *event.Error          // another goroutine sets it when a hook ends the turn
@@ -347,6 +348,9 @@ func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	a.interrupt = stop
+	if a.userStopped {
+		stop(errInterrupted)
+	}
 	return ctx, func() {
 		a.mu.Lock()
 		a.interrupt = nil

@@ -300,7 +300,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 		return err
 	}
 	open = slices.DeleteFunc(open, func(q approval.Request) bool {
-		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.isRunning(q.Asker)
+		return q.Asker == "" || q.Asker == l.opened.ID || l.a.Subagent(q.Asker) != nil
 	})
 	if l.runLog != l.log && len(open) > 0 { // the run also has other agents
 		children, err := l.log.Sessions().Children(ctx, l.opened.ID)

@@ -363,7 +363,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	case ctx.Err() != nil:
 		return tool.Result{}, context.Cause(ctx)
 	}
-	return answerOf(res, child.SessionID()), nil
+	return answerOf(res, child), nil
 }
 
 // work runs the task of a sub-agent. While an approval request of the sub-agent is suspended, the
@@ -415,17 +415,21 @@ func (s *Subagents) acquireSlot(ctx context.Context) (free func(), err error) {
 }
 
 // answerOf returns the result of a call from the result of its sub-agent's run.
-func answerOf(r *event.Result, id string) tool.Result {
+func answerOf(r *event.Result, child *Agent) tool.Result {
 	text := cmp.Or(r.Text, "(no text)")
 	out := tool.Text(text)
-	if r.Reason != event.ReasonCompleted {
+	switch {
+	case r.Reason == event.ReasonCompleted:
+	case child.stoppedByUser():
+		out = tool.Failure("The user stopped the sub-agent. Its output so far:\n" + text)
+	default:
 		why := string(r.Reason)
 		if r.Err != nil {
 			why += ": " + r.Err.Error()
 		}
 		out = tool.Failure("The sub-agent did not finish its task (" + why + "). Its output so far:\n" + text)
 	}
-	if id != "" {
+	if id := child.SessionID(); id != "" {
 		out.Content = append(out.Content, transcript.Text{Text: "[sub-agent " + id + ": pass this id as resume to continue it]"})
 	}
 	return out

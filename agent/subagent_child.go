@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // spawnParams describes a sub-agent to start.
@@ -61,14 +62,51 @@ func (s *Subagents) newChild(ctx context.Context, p *Agent, b spawnParams) (*Age
 	return a, with, nil
 }
 
-// isRunning reports whether the sub-agent of a session was started here and has not ended.
-func (s *Subagents) isRunning(session string) bool {
+// Subagent returns the sub-agent or teammate of the agent that works in a session, or nil. The caller
+// may submit input to it and read its state; only the agent runs its turns.
+func (a *Agent) Subagent(session string) *Agent {
+	s := a.opt.Subagents
 	if s == nil {
-		return false
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.live, func(a *Agent) bool { return a.SessionID() == session })
+	if i := slices.IndexFunc(s.live, func(a *Agent) bool { return a.SessionID() == session }); i >= 0 {
+		return s.live[i]
+	}
+	return nil
+}
+
+// StopSubagent stops the sub-agent that works in a session, or the turn of the teammate, because the
+// user wants it. The agent's model reads that the user did it. It returns false if none works there,
+// and the errors of [Agent.QueueNotification].
+func (a *Agent) StopSubagent(ctx context.Context, session string) (working bool, err error) {
+	child := a.Subagent(session)
+	if child == nil {
+		return false, nil
+	}
+	for _, m := range a.opt.Subagents.Teammates() {
+		if m.agent != child {
+			continue
+		}
+		if !m.Working() {
+			return false, nil
+		}
+		child.Interrupt()
+		return true, a.QueueNotification(ctx, transcript.Text{Text: "The user stopped what the teammate " + m.Name() + " was doing."})
+	}
+	child.mu.Lock()
+	child.userStopped = true // also if its turn has not started
+	child.mu.Unlock()
+	child.Interrupt()
+	return true, nil
+}
+
+// stoppedByUser reports whether StopSubagent stopped the sub-agent.
+func (a *Agent) stoppedByUser() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.userStopped
 }
 
 // approvals returns the open approval requests of the sub-agents.

@@ -122,6 +122,18 @@ func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, e
 	return c.run(ctx, "steerRun", id, routes.Steer{Text: text})
 }
 
+// StopSubagent stops the sub-agent of a running run that works in a session, or the turn of the
+// teammate. The run continues.
+func (c *Client) StopSubagent(ctx context.Context, id, session string) (*api.RunInfo, error) {
+	return c.run(ctx, "stopRun", id, routes.Stop{Agent: session})
+}
+
+// SteerSubagent gives a text to the sub-agent or teammate of a running run that works in a session,
+// and to no other agent.
+func (c *Client) SteerSubagent(ctx context.Context, id, session, text string) (*api.RunInfo, error) {
+	return c.run(ctx, "steerRun", id, routes.Steer{Text: text, Agent: session})
+}
+
 // WithdrawSteering takes back a text that SteerRun has added, unless a model request has it. The
 // daemon then answers with the status 409. The run may have ended.
 func (c *Client) WithdrawSteering(ctx context.Context, id, steering string) error {

@@ -52,8 +52,9 @@ const (
 	actionStart     = "start"     // a run started
 	actionContinue  = "continue"  // an ended run was continued
 	actionSteer     = "steer"     // a run received a text to follow
+	actionWithdraw  = "withdraw"  // a text to follow was taken back, or a hook refused it
 	actionInput     = "input"     // a run received input that it had requested
-	actionStop      = "stop"      // a run was cancelled
+	actionStop      = "stop"      // a run was cancelled, or one of its sub-agents was stopped
 	actionComplete  = "complete"  // a run completed
 	actionFail      = "fail"      // a run failed
 	actionInterrupt = "interrupt" // the program that executed a run ended

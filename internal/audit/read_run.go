@@ -31,8 +31,12 @@ func (v *runEvent) fill(e *Entry) {
 			e.Action = actionContinue
 		}
 		e.Actor = v.who()
-	case "steered":
+	case "steered", "subagent_steered":
 		e.Action, e.Actor = actionSteer, v.who()
+	case "steering_withdrawn":
+		e.Action, e.Actor, e.Reason = actionWithdraw, v.who(), v.Message
+	case "subagent_stopped":
+		e.Action, e.Actor = actionStop, v.who()
 	case "input_given":
 		e.Action, e.Actor, e.Question = actionInput, v.who(), v.InputID
 	case "cancelled":

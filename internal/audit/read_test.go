@@ -316,6 +316,9 @@ func TestRunEntries(t *testing.T) {
 		{"event": "completed", "status": "completed", "strategy": strategy},
 		{"event": "policy_updated"},
 		{"event": "of a later version"},
+		{"event": "steering_withdrawn", "by": "bob", "via": "http", "steering": []string{"t1"}},
+		{"event": "subagent_steered", "by": "bob", "via": "cli", "agent": "scout", "session": "s2", "text": "there"},
+		{"event": "subagent_stopped", "by": "bob", "via": "cli", "agent": "scout", "session": "s2"},
 	} {
 		drafts = append(drafts, draft{record.KindRunEvent, e})
 	}
@@ -333,6 +336,9 @@ func TestRunEntries(t *testing.T) {
 		"11 run continue by person timeout via http for ann",
 		"12 run stop by person bob via cli for ann",
 		"13 run complete by program for ann → ok [strategy review] [folder /w]",
+		"16 run withdraw by person bob via http for ann",
+		"17 run steer by person bob via cli for ann [agent scout]",
+		"18 run stop by person bob via cli for ann [agent scout]",
 	}
 	if diff := cmp.Diff(want, lines(list)); diff != "" {
 		t.Error(diff)
@@ -340,7 +346,7 @@ func TestRunEntries(t *testing.T) {
 	if list[1].Mode != "plan" || list[6].Reason != "no model" || list[4].Reason != "INTERRUPTED" || list[3].Question != "i1" {
 		t.Errorf("%+v", list)
 	}
-	if got := entries(t, s, "s", &audit.ReadOptions{Kinds: []string{audit.KindRun}}); len(got) != 9 {
+	if got := entries(t, s, "s", &audit.ReadOptions{Kinds: []string{audit.KindRun}}); len(got) != 12 {
 		t.Errorf("%d entries are of runs", len(got))
 	}
 }

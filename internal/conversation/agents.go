@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -73,6 +74,14 @@ func (c *Conversation) agent(r source) *Agent {
 	a.listed = true
 	c.state.Agents = append(c.state.Agents, a)
 	return a
+}
+
+// Agents returns all known agents in the order of their start, also those of earlier runs that have
+// ended. The caller must not change them.
+func (c *Conversation) Agents() []*Agent {
+	return slices.SortedFunc(maps.Values(c.agents), func(a, b *Agent) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Session, b.Session))
+	})
 }
 
 // subEvent applies an event of a sub-agent.

@@ -69,6 +69,10 @@ func (c *Conversation) runEvent(r source, e runEvent) {
 		if e.Message != "" {
 			c.note(r, true, "a queued message was not sent: %s", e.Message)
 		}
+	case wire.RunSubagentSteered:
+		c.note(r, false, "message to %s: %s", cmp.Or(e.Agent, "a sub-agent"), e.Text)
+	case wire.RunSubagentStopped:
+		c.note(r, false, "%s was stopped by %s", cmp.Or(e.Agent, "a sub-agent"), cmp.Or(e.who(), "the user"))
 	case wire.RunStepStarted:
 		if c.run.many {
 			c.note(r, false, "step %s: %s", e.StepName, e.Agent)

@@ -25,7 +25,7 @@ func (a *service) runHandlers() map[string]func(*call) error {
 		"getRun":           func(c *call) error { return a.writeRun(c, http.StatusOK, c.path("id")) },
 		"startRun":         a.runAction(a.start),
 		"continueRun":      a.runAction(a.continueRun),
-		"stopRun":          a.runAction(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
+		"stopRun":          a.runAction(a.stopRun),
 		"steerRun":         a.steer,
 		"withdrawSteering": a.withdrawSteering,
 		"giveInput":        a.runAction(a.input),
@@ -213,7 +213,13 @@ func (a *service) steer(c *call) error {
 	if q.Text == "" {
 		return refuse(outcome.Usage, "text is required", "")
 	}
-	steering, err := a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
+	var steering string
+	var err error
+	if q.Agent != "" {
+		err = a.o.Runs.SteerSubagent(c.ctx(), id, q.Agent, q.Text, "", c.actor())
+	} else {
+		steering, err = a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
+	}
 	if err != nil {
 		return err
 	}
@@ -223,6 +229,17 @@ func (a *service) steer(c *call) error {
 	}
 	r.SteeringID = steering
 	return c.jsonAs(c.route.Success(), r)
+}
+
+func (a *service) stopRun(c *call, id string) error {
+	var q routes.Stop
+	if err := c.into(&q); err != nil {
+		return err
+	}
+	if q.Agent != "" {
+		return a.o.Runs.StopSubagent(c.ctx(), id, q.Agent, "", c.actor())
+	}
+	return a.o.Runs.Stop(c.ctx(), id, "", c.actor())
 }
 
 func (a *service) withdrawSteering(c *call) error {

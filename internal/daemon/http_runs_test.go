@@ -115,6 +115,8 @@ func TestRunSteps(t *testing.T) {
 	w.want(403, nil, "DELETE", "/v1/runs/r1/steering/"+steered.SteeringID, "", w.as(api.ScopeRead))
 	w.want(204, nil, "DELETE", "/v1/runs/r1/steering/"+steered.SteeringID, "")
 	w.want(409, nil, "DELETE", "/v1/runs/r1/steering/"+steered.SteeringID, "").problem(t)
+	w.want(409, nil, "POST", "/v1/runs/r1/steer", `{"text":"quick","agent":"no-agent"}`).problem(t)
+	w.want(409, nil, "POST", "/v1/runs/r1/stop", `{"agent":"no-agent"}`).problem(t)
 	w.want(404, nil, "DELETE", "/v1/runs/nobody/steering/x", "").problem(t)
 	w.want(200, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeApprove))
 	w.want(403, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeRun))

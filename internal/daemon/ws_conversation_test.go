@@ -77,7 +77,7 @@ func TestConversationsCoverMessages(t *testing.T) {
 		all += string(b)
 	}
 	elsewhere := map[string]string{
-		"gap": "TestGap", "MESSAGE_TOO_LARGE": "TestMessageTooLarge", "RATE_LIMITED": "TestTooManyMessages",
+		"gap": "TestGap", "steer_withdrawn": "TestSteeringMessages", "subagent_steered": "TestSteeringMessages", "subagent_stopped": "TestSteeringMessages", "MESSAGE_TOO_LARGE": "TestMessageTooLarge", "RATE_LIMITED": "TestTooManyMessages",
 		"INTERNAL_ERROR": "TestDamagedLog", "DRAINING": "TestDrainingStartsNothing",
 		"STORE_UNAVAILABLE": "TestSocketStoreUnavailable",
 	}

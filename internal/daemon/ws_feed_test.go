@@ -153,3 +153,35 @@ func TestSubscribeHasTextSoFar(t *testing.T) {
 	close(run.stop)
 	<-run.done
 }
+
+// Clients see that a text was withdrawn, and what users did to sub-agents.
+func TestSteeringMessages(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	run := w.subscribeToBusyRun("run")
+	close(run.stop)
+	<-run.done
+	c := w.ann()
+	c.send(`{"type":"subscribe","runId":"run"}`)
+	c.until("caught_up")
+	run.add(
+		wire.RunEvent{Event: wire.RunSteered, Steering: []string{"st"}, Text: "t"}, wire.RunEvent{Event: wire.RunSteeringWithdrawn, Steering: []string{"st"}, By: "ann", Via: "http"},
+		wire.RunEvent{Event: wire.RunSubagentSteered, Agent: "scout", Session: "s2", Text: "t", By: "ann"}, wire.RunEvent{Event: wire.RunSubagentStopped, Agent: "scout", Session: "s2", By: "ann"},
+	)
+	for _, want := range []map[string]any{
+		{"type": "steer_queued", "steeringId": "st"}, {"type": "steer_withdrawn", "steeringIds": []any{"st"}, "by": "ann", "via": "http"},
+		{"type": "subagent_steered", "agentName": "scout", "agentSession": "s2", "text": "t"}, {"type": "subagent_stopped", "agentSession": "s2", "by": "ann"},
+	} {
+		m := c.next()
+		for k, v := range want {
+			if fmt.Sprint(m[k]) != fmt.Sprint(v) {
+				t.Errorf("%s of %v is not %v", k, m, v)
+			}
+		}
+	}
+	for _, kind := range []string{`"steer_run","text":"t"`, `"stop_run"`} {
+		c.send(`{"type":` + kind + `,"runId":"run","agentSession":"s2"}`)
+		if m := c.next(); m["code"] != string(wire.CodeRunNotSteerable) {
+			t.Errorf("%s: %v", kind, m)
+		}
+	}
+}

@@ -43,6 +43,10 @@ func (c *socket) serveRequest(req wire.Request) {
 	case *wire.UserInput:
 		c.fail(req, engine.Input(ctx, r.RunID, r.AgentName, r.InputRequestID, r.Text, c.actor()))
 	case *wire.SteerRun:
+		if r.AgentSession != "" {
+			c.fail(req, engine.SteerSubagent(ctx, r.RunID, r.AgentSession, r.Text, r.RequestID, c.actor()))
+			return
+		}
 		_, err := engine.Steer(ctx, r.RunID, r.Text, r.RequestID, c.actor())
 		c.fail(req, err)
 	case *wire.PermissionDecision:
@@ -145,6 +149,10 @@ func (c *socket) replyStarted(req wire.Request, err error) {
 
 // stopRun stops a run. If the run was only prepared, it is discarded and leaves no record.
 func (c *socket) stopRun(ctx context.Context, r *wire.StopRun) {
+	if r.AgentSession != "" {
+		c.fail(r, c.s.o.Runs.StopSubagent(ctx, r.RunID, r.AgentSession, r.RequestID, c.actor()))
+		return
+	}
 	info, err := c.s.o.Runs.Get(ctx, r.RunID)
 	prepared := err == nil && info.Status == api.StatusPending
 	if err := c.s.o.Runs.Stop(ctx, r.RunID, r.RequestID, c.actor()); err != nil {

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -341,32 +340,6 @@ func (u *ui) chooseSession(title string, list []pick.Item, err error) {
 			u.join(false, func(context.Context) (string, error) { return it.Value, nil }, nil)
 		})
 	}
-}
-
-// openAgents lists the sub-agents; a chosen one is shown whole.
-func (u *ui) openAgents(string) {
-	var items []pick.Item
-	for _, a := range u.conv.State().Agents {
-		items = append(items, pick.Item{Text: cmp.Or(a.Name, a.Use), Detail: a.Doing, Value: a.Session, Preview: func(w, h int) []string {
-			return folded(term.Escape(a.Prompt), w)
-		}})
-	}
-	if len(items) == 0 {
-		u.say("there are no sub-agents")
-		return
-	}
-	u.choose("sub-agents", items, func(it pick.Item) {
-		u.later(func(ctx context.Context) func() {
-			blocks, err := u.s.Blocks(ctx, it.Value)
-			return func() {
-				if err != nil {
-					u.fail(it.Text, err)
-					return
-				}
-				u.openBlocks(it.Text, blocks)
-			}
-		})
-	})
 }
 
 func (u *ui) showTasks(string) {

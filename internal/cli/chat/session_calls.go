@@ -25,6 +25,27 @@ func (s *Session) Withdraw(ctx context.Context, queued string) error {
 	return s.call(ctx, func(c *client.Client) error { return c.WithdrawSteering(ctx, s.ID(), queued) })
 }
 
+// Subagents lists the sessions of the agents that worked for this one, newest first.
+func (s *Session) Subagents(ctx context.Context) (page *api.Page[api.Session], err error) {
+	return s.List(ctx, client.ListOptions{Owner: s.ID(), Limit: 500})
+}
+
+// Tell gives a text to one sub-agent or teammate that works, by its session.
+func (s *Session) Tell(ctx context.Context, agent, text string) error {
+	return s.call(ctx, func(c *client.Client) error {
+		_, err := c.SteerSubagent(ctx, s.ID(), agent, text)
+		return err
+	})
+}
+
+// StopAgent stops one sub-agent, or what a teammate does, by its session. The run continues.
+func (s *Session) StopAgent(ctx context.Context, agent string) error {
+	return s.call(ctx, func(c *client.Client) error {
+		_, err := c.StopSubagent(ctx, s.ID(), agent)
+		return err
+	})
+}
+
 // Rename changes the title.
 func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.call(ctx, func(c *client.Client) error {

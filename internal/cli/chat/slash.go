@@ -46,7 +46,8 @@ func slashCommands() []slashCommand {
 		{"search", "WORDS", "search in all sessions", (*ui).search},
 		{"export", "[FORMAT] [FILE]", "show the session, or write it to a file; FORMAT is markdown, html, text, jsonl, claude or codex", (*ui).export},
 		{"tasks", "", "show the agent's task list and the commands in the background", (*ui).showTasks},
-		{"agents", "", "show the sub-agents, and open one", (*ui).openAgents},
+		{"agents", "", "show the sub-agents, also those that have ended; open one, send it a message or stop it", (*ui).openAgents},
+		{"tell", "AGENT TEXT", "send a message to one sub-agent only; it reads it before its next step", (*ui).tell},
 		{"status", "", "show the model, the mode, the context that is left, the cost and the sandbox", (*ui).showStatus},
 		{"queue", "", "show the messages that the agent has not read, and take one back", (*ui).openQueue},
 		{"transcript", "", "open everything: whole output, thinking, sub-agents", (*ui).openTurn},
@@ -70,7 +71,7 @@ func slashCommands() []slashCommand {
 		{"vim", "", "use the keys of vi in the box, or those of readline again", (*ui).vim},
 		{"diff", "", "show the changes that are not committed", (*ui).showChanges},
 		{"copy", "", "copy the newest answer, if the terminal lets programs do so", (*ui).copyAnswer},
-		{"stop", "", "end the run", (*ui).stop},
+		{"stop", "[AGENT]", "end the run, or stop one sub-agent", (*ui).stop},
 		{"clear", "", "begin a new session", (*ui).clear},
 		{"quit", "", "leave; a working agent continues in the daemon", func(u *ui, _ string) { u.leave() }},
 	}
@@ -332,7 +333,11 @@ func (u *ui) export(args string) {
 	})
 }
 
-func (u *ui) stop(string) {
+func (u *ui) stop(agent string) {
+	if agent != "" {
+		u.stopAgent(agent)
+		return
+	}
 	u.try("stop", func(ctx context.Context) error { return u.s.Interrupt(ctx) })
 }
 

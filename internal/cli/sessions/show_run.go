@@ -83,6 +83,10 @@ func runText(r session.Record) string {
 		fmt.Fprintf(&b, "session of %s opened: %s", e.Agent, strings.Join(e.Notices, "; "))
 	case wire.RunSteered:
 		b.WriteString("steered")
+	case wire.RunSubagentSteered:
+		fmt.Fprintf(&b, "message to %s", cmp.Or(e.Agent, e.Session))
+	case wire.RunSubagentStopped:
+		fmt.Fprintf(&b, "%s stopped", cmp.Or(e.Agent, e.Session))
 	case wire.RunSteeringWithdrawn:
 		b.WriteString("message withdrawn")
 	case wire.RunInputAsked:

@@ -14,7 +14,13 @@ type RunInput struct {
 
 // Steer is a text that the run gets with its next model call.
 type Steer struct {
-	Text string `json:"text"`
+	Text  string `json:"text"`
+	Agent string `json:"agent,omitempty" jsonschema:"session of a sub-agent or teammate that gets the text, and no other agent"`
+}
+
+// Stop says what to stop.
+type Stop struct {
+	Agent string `json:"agent,omitempty" jsonschema:"session of a sub-agent: stops it, or the turn of a teammate, and not the run"`
 }
 
 // AgentInput is the answer to an agent's request for input.
@@ -49,7 +55,8 @@ func runRoutes() []Route {
 	}
 	start := act("start", "startRun", "Starts a prepared run.", RunInput{})
 	resume := act("continue", "continueRun", "Continues a run that has ended or was interrupted.", RunInput{})
-	start.OptionalBody, resume.OptionalBody = true, true
+	stop := act("stop", "stopRun", "Cancels a run, or stops one of its sub-agents. The answer is sent after the cancellation is recorded.", Stop{})
+	start.OptionalBody, resume.OptionalBody, stop.OptionalBody = true, true, true
 	mode := act("mode", "setRunMode", "Changes the permission mode of a running run.", ModeChange{})
 	mode.Scope = api.ScopeApprove
 	return []Route{
@@ -74,8 +81,8 @@ func runRoutes() []Route {
 		},
 		start,
 		resume,
-		act("stop", "stopRun", "Cancels a run. The answer is sent after the cancellation is recorded.", nil),
-		act("steer", "steerRun", "Adds a text to the next model call of a running run. The answer has the text's id in steeringId.", Steer{}),
+		stop,
+		act("steer", "steerRun", "Adds a text to the next model call of a running run, or of one of its sub-agents. The answer has the text's id in steeringId, except for a sub-agent, which has the text at once.", Steer{}),
 		{
 			Method: http.MethodDelete, Path: "/v1/runs/{id}/steering/{steering}", ID: "withdrawSteering", Tag: "runs",
 			Doc:   "Takes back a text that no model request has yet.",

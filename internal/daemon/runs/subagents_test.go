@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
@@ -192,6 +194,61 @@ func TestStopSubagent(t *testing.T) {
 				v.checkComplete(scout, "scout")
 				w.ok(w.sessions.Delete(t.Context(), scout.ID))
 			})
+		}
+	}
+}
+
+// A user can steer and stop one sub-agent. The run continues, its agent reads what happened, and it
+// is recorded who did it.
+func TestSubagentIsSteeredAndStopped(t *testing.T) {
+	w := beginWithSubagents(t, delegateScript, `steps: [{tool_uses: [{id: u1, tool: Bash, input: {command: wait}}]}, {text: never}]`)
+	began := make(chan struct{})
+	w.during = func(string) { close(began) }
+	id, v := w.prepareAndStart(single(), "go")
+	q := v.approval()
+	scout := w.scouts(id)[0].ID
+	refused := func(what string, err error) {
+		t.Helper()
+		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeConflict || e.Tip == "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	steer := func(session string) error {
+		return w.runs.SteerSubagent(t.Context(), id, session, "look there", "", ann)
+	}
+	refused("it waits for an approval", steer(scout))
+	refused("no such sub-agent", steer("nobody"))
+	_, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), "")
+	w.ok(err)
+	<-began
+	w.ok(steer(scout))
+	w.ok(w.runs.StopSubagent(t.Context(), id, scout, "", ann))
+	steered, stopped := v.event(wire.RunSubagentSteered), v.event(wire.RunSubagentStopped)
+	for _, e := range []wire.RunEvent{steered, stopped} {
+		if e.By != "ann" || e.Session != scout || e.Agent != "scout" {
+			t.Errorf("recorded: %+v", e)
+		}
+	}
+	if steered.Text != "look there" {
+		t.Errorf("recorded text %q", steered.Text)
+	}
+	if end := v.event(wire.RunCompleted); !strings.Contains(end.Text, "it says: The user stopped the sub-agent.") {
+		t.Errorf("the parent says %q", end.Text)
+	}
+	w.waitEnded(id)
+	items := 0
+	for r, err := range w.sessions.Records(t.Context(), scout, session.Range{}) {
+		w.ok(err)
+		if r.Kind == session.KindItem && strings.Contains(string(r.Payload), "<user_steering>\\nlook there\\n</user_steering>") && !strings.Contains(string(r.Payload), `"queued":true`) {
+			items++
+		}
+	}
+	if items != 1 {
+		t.Errorf("the sub-agent read the text %d times", items)
+	}
+	for _, err := range []error{steer(scout), w.runs.StopSubagent(t.Context(), id, scout, "", ann)} {
+		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeRunNotSteerable {
+			t.Errorf("the run has ended: %v", err)
 		}
 	}
 }

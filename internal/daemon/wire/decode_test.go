@@ -89,8 +89,10 @@ var frames = []string{
 	`{"type":"start_run","requestId":"r","runId":"run-1","input":"go"}`,
 	`{"type":"continue_run","requestId":"r","runId":"run-1","input":"more"}`,
 	`{"type":"stop_run","requestId":"r","runId":"run-1"}`,
+	`{"type":"stop_run","requestId":"r","runId":"run-1","agentSession":"s2"}`,
 	`{"type":"user_input","requestId":"r","runId":"run-1","agentName":"person","text":"yes","inputRequestId":"in-1"}`,
 	`{"type":"steer_run","requestId":"r","runId":"run-1","text":"shorter"}`,
+	`{"type":"steer_run","requestId":"r","runId":"run-1","text":"shorter","agentSession":"s2"}`,
 	`{"type":"permission_decision","requestId":"r","runId":"run-1","permissionRequestId":"p","decision":"allow-session","scope":"Bash(ls)","always":"local","message":"ok","digest":"00"}`,
 	`{"type":"permission_decision","runId":"run-1","permissionRequestId":"p","decision":"deny","stop":true}`,
 	`{"type":"permission_decision","runId":"run-1","permissionRequestId":"p","decision":"allow","input":{"command":"ls"}}`,
@@ -205,7 +207,7 @@ func TestDecodeErrors(t *testing.T) {
 		},
 		{
 			`{"type":"stop_run","bogus":1}`, "", CodeValidation,
-			`Invalid message: "bogus": unknown field, the fields are type, requestId, runId; runId: is missing`, "",
+			`Invalid message: "bogus": unknown field, the fields are type, requestId, runId, agentSession; runId: is missing`, "",
 		},
 		{
 			`{"type":"stop_run","runId":"../x"}`, "", CodeValidation,

@@ -29,6 +29,8 @@ const (
 	RunSteered           = "steered"
 	RunSteeringDelivered = "steering_delivered" // an agent has the texts: its session has an item with all of them
 	RunSteeringWithdrawn = "steering_withdrawn" // no agent gets the text: a client withdrew it, or a hook refused it (Message)
+	RunSubagentSteered   = "subagent_steered"   // a user gave a text to the agent of Session only; it has the text
+	RunSubagentStopped   = "subagent_stopped"   // a user stopped the agent of Session; the run continues
 	RunPolicy            = "policy_updated"     // the chains after a change
 	RunCompleted         = "completed"
 	RunFailed            = "failed"
@@ -55,7 +57,7 @@ type RunEvent struct {
 	Step     string `json:"step,omitempty"` // the step's position in the flow, such as "1.r2.writer"; unique in a segment
 	StepName string `json:"step_name,omitempty"`
 	Agent    string `json:"agent,omitempty"`    // set in the events of steps and inputs, and in opened and relayed events
-	Session  string `json:"session,omitempty"`  // in relayed events: the session that the records belong to; in opened and step_started events: the session of the agent
+	Session  string `json:"session,omitempty"`  // in relayed events: the session that the records belong to; in opened, step_started, subagent_steered and subagent_stopped events: the session of the agent
 	From     int64  `json:"from,omitempty"`     // the seq of the first of these records
 	To       int64  `json:"to,omitempty"`       // the seq of the last of these records
 	Input    string `json:"input,omitempty"`    // set in started and step_started events

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -48,9 +49,19 @@ func ofRun(r Source, e *RunEvent) []RunMessage {
 		m.Text, m.Cut = cut(e.Text, MaxText)
 		return []RunMessage{m}
 	case RunSteered:
-		m := &SteerQueued{By: e.By, Via: e.Via}
+		m := &SteerQueued{By: e.By, Via: e.Via, SteeringID: strings.Join(e.Steering, "")}
 		m.Text, m.Cut = cut(e.Text, MaxText)
 		return []RunMessage{m}
+	case RunSteeringWithdrawn:
+		m := &SteerWithdrawn{SteeringIDs: e.Steering, By: e.By, Via: e.Via}
+		m.Message, m.Cut = cut(e.Message, MaxText)
+		return []RunMessage{m}
+	case RunSubagentSteered:
+		m := &SubagentSteered{AgentName: e.Agent, AgentSession: e.Session, By: e.By, Via: e.Via}
+		m.Text, m.Cut = cut(e.Text, MaxText)
+		return []RunMessage{m}
+	case RunSubagentStopped:
+		return []RunMessage{&SubagentStopped{AgentName: e.Agent, AgentSession: e.Session, By: e.By, Via: e.Via}}
 	case RunPolicy:
 		return updated(e)
 	case RunCompleted:

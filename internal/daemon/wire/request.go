@@ -68,11 +68,12 @@ type ContinueRun struct {
 	Input string `json:"input,omitempty" jsonschema:"input of its first step; may be omitted for an interrupted run"`
 }
 
-// StopRun cancels a run. Answer: strategy_error with CANCELLED to its subscribers,
-// or RUN_NOT_FOUND.
+// StopRun cancels a run, or stops one of its sub-agents. Answer: strategy_error with CANCELLED to its
+// subscribers, or RUN_NOT_FOUND. For a sub-agent: subagent_stopped, or CONFLICT if it does not work.
 type StopRun struct {
 	Head
-	RunID string `json:"runId" jsonschema:"the run"`
+	RunID        string `json:"runId" jsonschema:"the run"`
+	AgentSession string `json:"agentSession,omitempty" jsonschema:"session of a sub-agent: stops it, or the turn of a teammate, and not the run"`
 }
 
 // UserInput answers a request_input. If none is pending, the answer is NO_PENDING_INPUT.
@@ -84,12 +85,14 @@ type UserInput struct {
 	InputRequestID string `json:"inputRequestId,omitempty" jsonschema:"id of the request_input; if omitted, the pending one"`
 }
 
-// SteerRun gives a running run a text for its next model call. Answer: steer_queued to its
-// subscribers, or RUN_NOT_STEERABLE.
+// SteerRun gives a running run, or one of its sub-agents, a text for the next model call. Answer:
+// steer_queued or subagent_steered to its subscribers, RUN_NOT_STEERABLE, or CONFLICT if the sub-agent
+// does not work or waits for an approval.
 type SteerRun struct {
 	Head
-	RunID string `json:"runId" jsonschema:"the run"`
-	Text  string `json:"text" jsonschema:"text for the next model call"`
+	RunID        string `json:"runId" jsonschema:"the run"`
+	Text         string `json:"text" jsonschema:"text for the next model call"`
+	AgentSession string `json:"agentSession,omitempty" jsonschema:"session of a sub-agent or teammate that gets the text, and no other agent"`
 }
 
 // PermissionDecision answers a request_permission. The direct answer is NO_PENDING_PERMISSION or,

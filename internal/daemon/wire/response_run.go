@@ -115,6 +115,41 @@ type SteerQueued struct {
 	By   string      `json:"by,omitempty" jsonschema:"who sent it"`
 	Via  string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
 	Cut  *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
+
+	SteeringID string `json:"steeringId,omitempty" jsonschema:"id of the text, as in steer_withdrawn"`
+}
+
+// SteerWithdrawn reports texts of steer_queued that no agent gets.
+type SteerWithdrawn struct {
+	RunPosition
+
+	SteeringIDs []string    `json:"steeringIds" jsonschema:"steeringId of each text"`
+	Message     string      `json:"message,omitempty" jsonschema:"why a hook refused the text; absent if a client withdrew it"`
+	By          string      `json:"by,omitempty" jsonschema:"who withdrew it"`
+	Via         string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
+	Cut         *Truncation `json:"cut,omitempty" jsonschema:"message was cut"`
+}
+
+// SubagentSteered reports a text for one sub-agent or teammate, which has it.
+type SubagentSteered struct {
+	RunPosition
+
+	AgentName    string      `json:"agentName,omitempty" jsonschema:"the sub-agent"`
+	AgentSession string      `json:"agentSession" jsonschema:"its session"`
+	Text         string      `json:"text" jsonschema:"the text"`
+	By           string      `json:"by,omitempty" jsonschema:"who sent it"`
+	Via          string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
+	Cut          *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
+}
+
+// SubagentStopped reports that a user stopped one sub-agent, or the turn of a teammate.
+type SubagentStopped struct {
+	RunPosition
+
+	AgentName    string `json:"agentName,omitempty" jsonschema:"the sub-agent"`
+	AgentSession string `json:"agentSession" jsonschema:"its session"`
+	By           string `json:"by,omitempty" jsonschema:"who stopped it"`
+	Via          string `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
 }
 
 // RequestInput asks for the input of a user agent.
@@ -184,6 +219,15 @@ func (*StrategyError) Type() string { return "strategy_error" }
 
 // Type implements [Message].
 func (*SteerQueued) Type() string { return "steer_queued" }
+
+// Type returns the wire name.
+func (*SteerWithdrawn) Type() string { return "steer_withdrawn" }
+
+// Type returns the wire name.
+func (*SubagentSteered) Type() string { return "subagent_steered" }
+
+// Type returns the wire name.
+func (*SubagentStopped) Type() string { return "subagent_stopped" }
 
 // Type implements [Message].
 func (*RequestInput) Type() string { return "request_input" }

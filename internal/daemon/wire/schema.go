@@ -19,7 +19,7 @@ import (
 // messages has one empty message of each type.
 var messages = []Message{
 	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
-	&RequestPermission{}, &PermissionResolved{}, &RuleSaved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
+	&RequestPermission{}, &PermissionResolved{}, &RuleSaved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{}, &SteerWithdrawn{}, &SubagentSteered{}, &SubagentStopped{},
 	&StepCompleted{}, &StepFailed{}, &StrategyCompleted{}, &StrategyError{}, &Subscribed{}, &Unsubscribed{}, &CaughtUp{},
 	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
 }

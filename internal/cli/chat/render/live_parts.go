@@ -90,20 +90,7 @@ func (r *Renderer) tree(list []*conversation.Agent, width int, now time.Time) (l
 }
 
 func (r *Renderer) agent(a *conversation.Agent, branch string, width int, now time.Time) string {
-	took := a.Took
-	if !a.Ended && !a.Started.IsZero() {
-		took = now.Sub(a.Started).Truncate(time.Second)
-	}
-	var facts []string
-	if a.Calls > 0 {
-		facts = append(facts, term.Count(a.Calls, "call"))
-	}
-	if a.Tokens > 0 {
-		facts = append(facts, term.Tokens(a.Tokens))
-	}
-	if took > 0 {
-		facts = append(facts, running(took))
-	}
+	facts := agentFacts(a, now)
 	sign, doing := r.sign(paint.Accent, "●", "Agent:"), a.Doing
 	switch {
 	case a.Failed:
@@ -129,6 +116,46 @@ func (r *Renderer) agent(a *conversation.Agent, branch string, width int, now ti
 		line += "  " + paint.Clip(brief(doing), room)
 	}
 	return line + r.paint(paint.Dim, tail)
+}
+
+// agentFacts returns how much an agent did, and how long it has taken.
+func agentFacts(a *conversation.Agent, now time.Time) (facts []string) {
+	took := a.Took
+	if !a.Ended && !a.Started.IsZero() {
+		took = now.Sub(a.Started).Truncate(time.Second)
+	}
+	if a.Calls > 0 {
+		facts = append(facts, term.Count(a.Calls, "call"))
+	}
+	if a.Tokens > 0 {
+		facts = append(facts, term.Tokens(a.Tokens))
+	}
+	if took > 0 {
+		facts = append(facts, running(took))
+	}
+	return facts
+}
+
+// Agent describes the state of an agent in one line: whether it works, how much it did and cost, and
+// what it does.
+func (r *Renderer) Agent(a *conversation.Agent, now time.Time) string {
+	facts := []string{"working"}
+	switch {
+	case a.Failed:
+		facts[0] = "failed"
+	case a.Ended:
+		facts[0] = "done"
+	}
+	facts = append(facts, agentFacts(a, now)...)
+	if a.CostUSD > 0 {
+		facts = append(facts, fmt.Sprintf("$%.4f", a.CostUSD))
+	}
+	if !a.Ended && a.Doing != "" {
+		facts = append(facts, a.Doing)
+	} else if a.Prompt != "" {
+		facts = append(facts, a.Prompt)
+	}
+	return paint.Line(strings.Join(facts, r.between()))
 }
 
 // maxTasks is the number of tasks that are shown.
