@@ -40,7 +40,7 @@ type Conversation struct {
 	stream  stream
 	waiting map[string]transcript.ToolUse // tool uses whose calls have neither started nor a result
 	saved   map[string][]record.FileSaved // contents before the changes of running calls
-	answers map[string]bool               // answered requests that were not seen
+	answers map[string]bool               // answered requests
 	agents  map[string]*Agent             // by session
 	items   []itemAt
 	tasks   []task

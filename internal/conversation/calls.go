@@ -141,12 +141,12 @@ func (c *Conversation) lostCalls(r source) {
 
 // resolved closes an approval request and reports its answer.
 func (c *Conversation) resolved(r source, e event.ApprovalResolved) {
+	if len(c.answers) >= maxTold {
+		clear(c.answers)
+	}
+	c.answers[e.ID] = true // a list of open requests may be older
 	i := slices.IndexFunc(c.state.Questions, func(q Question) bool { return q.ID == e.ID })
 	if i < 0 {
-		if len(c.answers) >= maxTold {
-			clear(c.answers)
-		}
-		c.answers[e.ID] = true
 		return
 	}
 	q := c.state.Questions[i].Request

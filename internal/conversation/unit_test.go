@@ -52,7 +52,9 @@ func TestAsk(t *testing.T) {
 	if got := apply(event.ApprovalResolved{ID: "answered", Answer: approval.Answer{Actor: "bob"}}); len(got) > 0 {
 		t.Errorf("an answer without its request gives %v", got)
 	}
-	for _, id := range []string{"known", "answered", "open"} {
+	apply(event.ApprovalAsked{Request: approval.Request{ID: "seen"}})
+	apply(event.ApprovalResolved{ID: "seen", Answer: approval.Answer{Actor: "bob"}})
+	for _, id := range []string{"known", "answered", "seen", "open"} { // the list may be older than the answers
 		c.Ask(approval.Request{ID: id, Use: "u-" + id, Tool: "Bash", Requests: []policy.Request{{Input: json.RawMessage(`{"command":"ls"}`)}}})
 	}
 	var got []string
