@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -192,5 +193,39 @@ func TestRewindWhatWasShown(t *testing.T) {
 	x.until("! rewind: ")
 	if b, err := os.ReadFile(file); err != nil || string(b) != "of somebody else\n" {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// A conversation with a session that does not exist ends with an error.
+func TestNoSuchSession(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		x := talk(t, twoAnswers, func(s *Start) { s.Run.Resume, s.Screen.Plain = "nosuch", plain })
+		x.until("no such session")
+		for !x.u.leaving {
+			x.step()
+		}
+		if out := outcome.FromError(x.u.ended()); out != outcome.NotFound {
+			t.Errorf("it ends with %v", out)
+		}
+	}
+	x := talk(t, twoAnswers, func(s *Start) { s.Run.Continue = true })
+	x.until("this project has no session yet")
+	x.says("hi")
+	x.until("Hello to you.")
+}
+
+// At the end of the input, the plain form stays while a message waits.
+func TestPlainEndWhileWaiting(t *testing.T) {
+	x := talk(t, twoAnswers, func(s *Start) { s.Screen.Plain = true })
+	for x.u.s == nil {
+		x.step()
+	}
+	l := &plain{u: x.u, ended: true, check: true}
+	x.u.waiting = []string{"hello"}
+	for x.u.pending > 0 {
+		x.step()
+	}
+	if l.end(); x.u.pending > 0 || x.u.leaving {
+		t.Error("it leaves")
 	}
 }

@@ -54,7 +54,15 @@ func converse(ctx context.Context, p *command.Program, start *Start) error {
 	u.begin(start)
 	err = s.loop(ctx)
 	u.tip = ""
-	return errors.Join(err, s.close())
+	return errors.Join(err, s.close(), u.ended())
+}
+
+// ended returns why there was no session, with the exit code of the error, which is printed.
+func (u *ui) ended() error {
+	if u.s != nil || u.err == nil {
+		return nil
+	}
+	return command.End(outcome.FromError(u.err))
 }
 
 // newUI returns a conversation without a session.
@@ -138,6 +146,8 @@ func (u *ui) openSession() {
 				}
 				u.err = err
 				u.giveBack()
+				named := u.start.Attach || u.start.Run.Resume != ""
+				u.leaving = u.leaving || named && outcome.FromError(err) == outcome.NotFound
 				return
 			}
 			u.s = s
@@ -148,6 +158,9 @@ func (u *ui) openSession() {
 			}
 			u.showNotices(s.About().Notices)
 			u.enter()
+			if u.start.Run.Continue && s.ID() == "" {
+				u.note("this project has no session yet; your next message begins one")
+			}
 			if err := s.Missing(); err != nil {
 				u.fail("", err)
 			}

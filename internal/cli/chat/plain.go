@@ -97,11 +97,8 @@ func (l *plain) loop(ctx context.Context, lines <-chan string, signals <-chan os
 		if err := l.print(); err != nil {
 			return err
 		}
-		switch u := l.u; {
-		case u.leaving && u.s == nil && u.err != nil:
-			return command.End(outcome.FromError(u.err)) // it is printed
-		case u.leaving:
-			return nil
+		if l.u.leaving {
+			return l.u.ended()
 		}
 		in := lines
 		if l.u.opening { // commands need the session
@@ -161,7 +158,7 @@ func (l *plain) end() {
 		return
 	}
 	u.inbox.EndInterview()
-	if !l.check || u.pending > 0 {
+	if !l.check || u.pending > 0 || len(u.waiting) > 0 {
 		return
 	}
 	l.check = false

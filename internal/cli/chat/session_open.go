@@ -135,7 +135,11 @@ func (s *Session) chosen(ctx context.Context) (*session.Meta, error) {
 		return nil, err
 	}
 	defer closeStore()
-	return s.flags.ResumedSession(ctx, sessions, s.cwd, s.in)
+	meta, err := s.flags.ResumedSession(ctx, sessions, s.cwd, s.in)
+	if outcome.FromError(err) == outcome.NotFound && s.flags.Continue && !s.flags.ForkSession && s.flags.At == "" {
+		return nil, nil //nolint:nilnil // a new session
+	}
+	return meta, err
 }
 
 // newestBusy returns the newest session of the project that works or waits for the user, or, if there

@@ -240,10 +240,15 @@ func TestSessionQueuesAndAttaches(t *testing.T) {
 // The flags choose the session as those of run do.
 func TestSessionFlags(t *testing.T) {
 	d := newDesk(t)
-	if _, err := d.open(Start{Run: &flags.RunFlags{NoDaemon: true, Continue: true}}); err == nil {
-		t.Error("there is no session to continue")
+	if _, err := d.open(Start{Run: &flags.RunFlags{NoDaemon: true, Continue: true, ForkSession: true}}); err == nil {
+		t.Error("there is no session to fork")
 	}
-	s := d.here(&flags.RunFlags{SessionID: "mine", Name: "first"}, false)
+	s := d.here(&flags.RunFlags{Continue: true}, false)
+	if s.ID() != "" {
+		t.Errorf("there was no session, and %s is continued", s.ID())
+	}
+	d.close(s)
+	s = d.here(&flags.RunFlags{SessionID: "mine", Name: "first"}, false)
 	d.send(s, "hello")
 	d.answer(s, "the first")
 	d.close(s)
