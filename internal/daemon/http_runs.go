@@ -224,8 +224,8 @@ func (a *service) steer(c *call) error {
 		return err
 	}
 	r, err := a.o.Runs.Get(c.ctx(), id)
-	if err != nil {
-		return err
+	if err != nil { // the text is recorded: an error would make the client send it again
+		r = &api.RunInfo{RunID: id, SessionID: id}
 	}
 	r.SteeringID = steering
 	return c.jsonAs(c.route.Success(), r)

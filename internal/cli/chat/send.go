@@ -61,7 +61,11 @@ func (u *ui) sendWaiting() {
 		return func() {
 			u.sending = false
 			if err != nil {
-				u.fail("not sent", err)
+				what := "not sent"
+				if isLost(err) && !isGone(err) { // the events show it if it was
+					what = "perhaps not sent"
+				}
+				u.fail(what, err)
 				u.giveBack()
 				u.sendWaiting()
 				return

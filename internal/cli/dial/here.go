@@ -16,11 +16,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
-// privatePrefix begins the names of the folders of servers inside a process.
-const privatePrefix = "private-"
+// privatePrefix begins the names of the folders of servers inside a process. In a folder that other
+// programs use, outsidePrefix precedes it.
+const (
+	privatePrefix = "private-"
+	outsidePrefix = "holdfast-"
+)
 
 // serveHere serves the daemon's API inside this process, on a socket that only this program uses.
-// The socket is in the home folder, which sandboxed commands cannot see.
 func serveHere(ctx context.Context, p *command.Program, home, store string, why env.Notice) (*Conn, error) {
 	dir, err := privateFolder(p, home)
 	if err != nil {
@@ -56,29 +59,31 @@ func serveHere(ctx context.Context, p *command.Program, home, store string, why 
 	}
 }
 
-// privateFolder creates a folder for a socket. A path in the home folder can be too long for a
-// socket; then the folder is in the folder for temporary files.
+// privateFolder creates a folder for a socket: in the home folder, which sandboxed commands cannot see,
+// or, if that path is too long for a socket, in XDG_RUNTIME_DIR or a folder for temporary files.
 func privateFolder(p *command.Program, home string) (string, error) {
 	in := listen.Dir(home)
 	if err := os.MkdirAll(in, 0o700); err != nil {
 		return "", err
 	}
-	removeAbandoned(in)
+	prefix := privatePrefix
 	for _, in := range []string{in, p.Getenv("XDG_RUNTIME_DIR"), os.TempDir()} {
-		if !filepath.IsAbs(in) || !listen.FitsSocket(filepath.Join(in, privatePrefix+"1234567890")) {
-			continue
+		if filepath.IsAbs(in) && listen.FitsSocket(filepath.Join(in, prefix+"1234567890")) {
+			removeAbandoned(in, prefix)
+			if dir, err := os.MkdirTemp(in, prefix); err == nil {
+				return dir, nil
+			}
 		}
-		if dir, err := os.MkdirTemp(in, privatePrefix); err == nil {
-			return dir, nil
-		}
+		prefix = outsidePrefix + privatePrefix
 	}
-	return os.MkdirTemp("/tmp", "holdfast-"+privatePrefix)
+	removeAbandoned("/tmp", prefix)
+	return os.MkdirTemp("/tmp", prefix)
 }
 
 // removeAbandoned removes the folders of processes that were killed: nothing listens on their
 // sockets.
-func removeAbandoned(in string) {
-	list, _ := filepath.Glob(filepath.Join(in, privatePrefix+"*", listen.SocketName))
+func removeAbandoned(in, prefix string) {
+	list, _ := filepath.Glob(filepath.Join(in, prefix+"*", listen.SocketName))
 	for _, socket := range list {
 		c, err := net.Dial("unix", socket)
 		if err == nil {

@@ -3,9 +3,11 @@
 package dial
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -193,6 +195,69 @@ func TestOpenHere(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// With a home folder whose path is too long for a socket, the folder is elsewhere, and what a killed
+// process has left there is removed, too.
+func TestOpenHereLongPath(t *testing.T) {
+	p, _ := program(t, "/nowhere")
+	outside, err := os.MkdirTemp("/tmp", "hf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(outside) })
+	old := filepath.Join(outside, outsidePrefix+privatePrefix+"old")
+	if err := os.Mkdir(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	leaveSocket(t, filepath.Join(old, listen.SocketName))
+	p.Env = append(p.Env, "HOLDFAST_HOME="+filepath.Join(t.TempDir(), strings.Repeat("long", 30)), "XDG_RUNTIME_DIR="+outside)
+	c, err := Open(t.Context(), p, Options{NoDaemon: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(c.Address(), outside) {
+		t.Errorf("the socket is %s", c.Address())
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A daemon that does not answer in time does not stay.
+func TestStartGivesUp(t *testing.T) {
+	script, file := filepath.Join(t.TempDir(), "silent"), filepath.Join(t.TempDir(), "pid")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho $$ > "+file+".new\nmv "+file+".new "+file+"\nexec sleep 100\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, home := program(t, script)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // another process cannot signal that it runs, so this polls
+		for {
+			if _, err := os.Stat(file); err == nil || t.Context().Err() != nil {
+				cancel()
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	if _, err := start(ctx, p, home, ""); err == nil {
+		t.Fatal("no error")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		t.Errorf("process %d is still there: %v", pid, err)
 	}
 }
 

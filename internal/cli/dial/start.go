@@ -30,20 +30,23 @@ const (
 )
 
 // start starts a daemon and waits until it answers. If several programs start one at once, the lock
-// of the home decides which of the daemons stays; all programs connect to that one.
-func start(ctx context.Context, p *command.Program, home, store string) (*client.Client, error) {
+// of the home decides which of the daemons stays; all programs connect to that one. A daemon that this
+// program does not use is killed: it would wait for the lock, and take it later.
+func start(ctx context.Context, p *command.Program, home, store string) (d *client.Client, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the daemon did not answer within %v", startTimeout))
 	defer cancel()
 	child, err := spawn(p, home, store)
 	if err != nil {
 		return nil, startError(home, err)
 	}
+	defer func() {
+		if err != nil || d.Info().PID != child.process.Pid {
+			child.kill()
+		}
+	}()
 	for {
 		d, err := find(ctx, p, home)
 		if !errors.Is(err, client.ErrNoDaemon) {
-			if err == nil && d.Info().PID != child.process.Pid {
-				child.kill() // it waits for the lock, and would take it when the other daemon ends
-			}
 			return d, err
 		}
 		if child.over() { // it has failed, or another daemon has the lock
