@@ -23,6 +23,7 @@ func (x *user) lend() {
 // The editor is a command of the shell. What it cannot do leaves the text as it is.
 func TestEditor(t *testing.T) {
 	x := talk(t, "steps: [{text: Hello.}]", nil)
+	x.settles()
 	x.u.p.Stdin, x.u.p.Stdout = pipe(t)
 	editor := filepath.Join(t.TempDir(), "my editor")
 	write(t, editor, "#!/bin/sh\necho \"$1 and\" >> \"$2\"\n")
@@ -35,6 +36,7 @@ func TestEditor(t *testing.T) {
 		{"", "exit 2 #", "text"},
 		{"true", "false", "text"},
 	} {
+		x.settles()
 		x.u.p.Env = append(env[:len(env):len(env)], "VISUAL="+c.visual, "EDITOR="+c.editor)
 		x.u.box.Set(edit.Entry{Text: "text"})
 		x.press("ctrl-x")

@@ -25,9 +25,7 @@ func TestPlainLends(t *testing.T) {
 	keys, typed := pipe(t)
 	screen, out := pipe(t)
 	x := talkIn(t, home, dir, script, func(s *Start) { s.Screen.Plain = true })
-	for x.u.opening {
-		x.step()
-	}
+	x.settles()
 	x.u.p.Stdin, x.u.p.Stdout, x.u.p.Env = keys, out, append(x.u.p.Env, "EDITOR="+editor)
 	p := &typist{t: t, x: x, more: make(chan struct{}, 1)}
 	lines, next := readLines(keys)

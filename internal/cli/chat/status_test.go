@@ -117,6 +117,7 @@ func TestBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := talkIn(t, home, dir, script, func(s *Start) { s.Screen.Fullscreen = true })
+	x.settles()
 	x.u.p.Out.Color = true
 	x.u.p.Env = append(x.u.p.Env, "TERM=xterm-256color")
 	x.u.paint("auto")

@@ -77,6 +77,14 @@ func (x *user) step() {
 	}
 }
 
+// settles waits until nothing runs outside of the loop, so that the test can change the program.
+func (x *user) settles() {
+	x.t.Helper()
+	for x.u.pending > 0 {
+		x.step()
+	}
+}
+
 // screen returns what the terminal shows, without colors.
 func (x *user) screen() string {
 	f := x.u.frame()
