@@ -239,7 +239,7 @@ func (b *Background) add(j *job) {
 
 // follow waits for the end of a task and records it.
 func (b *Background) follow(k *backJob) {
-	<-k.done
+	b.a.queueOutput(k.job)
 	var err error
 	select {
 	case <-k.noticeRecorded: // the result of the call must be recorded first

@@ -15,15 +15,14 @@ type job struct {
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	out  tailBuffer
-	// shown is the size of the output that was emitted; only the loop's goroutine uses it.
-	shown int64
-	done  chan struct{} // closed when the call has ended
+	done chan struct{} // closed when the call has ended
 	// release tells the session's log that the call has ended.
 	release        func()
 	noticeRecorded chan struct{} // closed when the result "it continues in the background" has been recorded
 
 	mu       sync.Mutex // guards the fields below
 	free     *sync.Cond // signals that asking or ended has changed
+	shown    int64      // the size of the output that was emitted
 	asking   int        // number of nested requests that the loop is handling
 	ended    bool
 	detached bool

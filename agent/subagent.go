@@ -392,7 +392,7 @@ func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, 
 		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		parent.queueSubagentEvent(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.AgentName, Event: e})
+		parent.queueEvent(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.AgentName, Event: e})
 	}
 	return res, nil
 }

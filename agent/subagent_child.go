@@ -356,15 +356,21 @@ func (a *Agent) rootID() string {
 	return a.SessionID()
 }
 
-// queueSubagentEvent queues an event of a sub-agent. It drops deltas, and all events while the
-// queue is full.
-func (a *Agent) queueSubagentEvent(e event.SubagentEvent) {
-	switch e.Event.(type) {
-	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.ToolOutputDelta:
+// queueEvent queues an event of a sub-agent or of a background task. It drops the deltas of answers,
+// and all events while the queue is full. Output leaves most of the queue to other events.
+func (a *Agent) queueEvent(e event.Event) {
+	limit, of := maxPendingEvents, e
+	if sub, ok := e.(event.SubagentEvent); ok {
+		of = sub.Event
+	}
+	switch of.(type) {
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
 		return
+	case event.ToolOutputDelta:
+		limit /= 4
 	}
 	a.mu.Lock()
-	if len(a.pendingEvents) < maxPendingEvents {
+	if len(a.pendingEvents) < limit {
 		a.pendingEvents = append(a.pendingEvents, e)
 	}
 	a.mu.Unlock()

@@ -232,7 +232,7 @@ func (m *Teammate) turn(ctx context.Context) (*event.Result, error) {
 		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		m.parent.queueSubagentEvent(event.SubagentEvent{Use: m.options.Use, Session: m.agent.SessionID(), Name: m.options.Name, Event: e})
+		m.parent.queueEvent(event.SubagentEvent{Use: m.options.Use, Session: m.agent.SessionID(), Name: m.options.Name, Event: e})
 	}
 	return res, nil
 }

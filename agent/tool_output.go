@@ -15,18 +15,34 @@ const outputInterval = 50 * time.Millisecond
 // emitOutput emits the new output of the calls that run in the foreground.
 func (l *loop) emitOutput(w *runningCalls) {
 	for _, j := range w.jobs {
-		if text := j.newOutput(); text != "" {
+		if text := j.newOutput(false); text != "" {
 			l.publish(event.ToolOutputDelta{Use: j.c.use.ID, Text: text})
 		}
 	}
 }
 
-// newOutput returns the output since the last call, without an incomplete character at its end.
-func (j *job) newOutput() string {
+// queueOutput queues the new output of a background task until the task has ended.
+func (a *Agent) queueOutput(j *job) {
+	tick := time.NewTicker(outputInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-j.done:
+			return
+		case <-tick.C:
+			if text := j.newOutput(true); text != "" {
+				a.queueEvent(event.ToolOutputDelta{Use: j.c.use.ID, Text: text})
+			}
+		}
+	}
+}
+
+// newOutput returns the output since the last call, without an incomplete character at its end, if
+// the job runs in the background or foreground, as the parameter says.
+func (j *job) newOutput(background bool) string {
 	j.mu.Lock()
-	hidden := j.detached || j.ended
-	j.mu.Unlock()
-	if hidden || j.out.size() == j.shown {
+	defer j.mu.Unlock()
+	if j.ended || j.detached != background || j.out.size() == j.shown {
 		return ""
 	}
 	text, _, end := j.out.since(j.shown)

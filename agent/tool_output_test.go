@@ -108,3 +108,60 @@ func BenchmarkToolOutput(b *testing.B) {
 		events(b, newAgent(b, m, agent.Options{Tools: registry(b, w)}), "go")
 	}
 }
+
+// backgroundWriter is a writer whose calls continue in the background.
+type backgroundWriter struct{ tool.Tool }
+
+func (backgroundWriter) Detach(*tool.Call) time.Duration { return 0 }
+func (backgroundWriter) Awaited(*tool.Call) bool         { return true }
+
+// The output of background tasks and of the calls of sub-agents is reported, too.
+func TestToolOutputOfOthers(t *testing.T) {
+	reported := func(t *testing.T, list []event.Event) (text string) {
+		ended := false
+		for _, e := range list {
+			if of, ok := e.(event.SubagentEvent); ok {
+				e = of.Event
+			}
+			switch e := e.(type) {
+			case event.ToolOutputDelta:
+				if text += e.Text; e.Use != "c1" || ended {
+					t.Errorf("%+v, after the end of the call: %v", e, ended)
+				}
+			case event.ToolFinished:
+				ended = ended || e.Use == "c1"
+			}
+		}
+		return text
+	}
+	work := func(t *testing.T, a *agent.Agent) (list []event.Event) {
+		for e, err := range a.Work(t.Context(), transcript.Text{Text: "go"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, e)
+		}
+		return list
+	}
+	writes := step{uses: []transcript.ToolUse{use("c1", "Write", `{}`)}}
+	t.Run("background", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m := play(t, writes, step{text: "I wait"}, step{text: "ok"})
+			a := newAgent(t, m, agent.Options{Tools: registry(t, backgroundWriter{writer(200*time.Millisecond, "a\n", "b\n")}), Background: &agent.Background{}})
+			if got := reported(t, work(t, a)); got != "a\nb\n" {
+				t.Errorf("%q", got)
+			}
+		})
+	})
+	t.Run("sub-agent", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			scout := play(t, writes, step{text: "done"})
+			h := newSubagentEnv(t, agent.Options{Tools: registry(t, writer(200*time.Millisecond, "a\n", "b\n"))},
+				[]step{{uses: []transcript.ToolUse{delegate("d1", "scout", "go", "")}}, {text: "ok"}}, map[string]*fake{"scout": scout}, kind("scout"))
+			got := reported(t, work(t, h.parent))
+			if err := h.parent.Close(); err != nil || got != "a\nb\n" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	})
+}

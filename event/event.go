@@ -70,8 +70,8 @@ type (
 
 // ToolOutputDelta is a piece of the output of the running tool call Use, for people who watch it: at
 // most about 20 per second for each call. If a call writes more than 64 KiB in between, only the
-// last ones are reported. The result of the call replaces the pieces. There are none for calls of
-// sub-agents and for background tasks.
+// last ones are reported. The result of the call replaces the pieces. Those of a background task, and
+// of a sub-agent in a [SubagentEvent], are emitted when the agent does not wait for its model.
 type ToolOutputDelta struct {
 	Use  string `json:"use_id"`
 	Text string `json:"text"`
@@ -121,8 +121,8 @@ type (
 	ToolFinished = record.ToolFinished
 )
 
-// SubagentEvent is an event of a sub-agent that the call Use started. Deltas of sub-agents
-// are not reported.
+// SubagentEvent is an event of a sub-agent that the call Use started. Deltas of a sub-agent's
+// answers are not reported.
 type SubagentEvent struct {
 	Use     string `json:"use_id"`
 	Session string `json:"session"` // the sub-agent's

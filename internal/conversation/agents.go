@@ -105,6 +105,19 @@ func (c *Conversation) subEvent(r source, a *Agent, e event.Event) {
 	}
 }
 
+// subOutput shows the last line of the output of a sub-agent's call.
+func (c *Conversation) subOutput(e event.SubagentEvent) {
+	out, ok := e.Event.(event.ToolOutputDelta)
+	a := c.agents[e.Session]
+	if !ok || a == nil || a.Ended {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(out.Text), "\n")
+	if text := brief(lines[len(lines)-1]); text != "" {
+		a.Doing = text
+	}
+}
+
 func (c *Conversation) subItem(r source, a *Agent, it transcript.Encoded) {
 	switch it.Role() {
 	case transcript.RoleUser:

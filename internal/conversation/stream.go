@@ -37,6 +37,8 @@ func (c *Conversation) delta(agent string, e event.Event) {
 		c.state.Doing = "thinking"
 	case event.ToolOutputDelta:
 		c.output(e.Use, e.Text)
+	case event.SubagentEvent:
+		c.subOutput(e)
 	case event.ToolInputDelta:
 		c.state.Doing = "writing a call of " + e.Tool
 	case event.ModelRetrying:

@@ -182,3 +182,28 @@ func TestSplitInput(t *testing.T) {
 		}
 	}
 }
+
+// The last line of the output of a sub-agent's call says what the sub-agent does, until it has ended.
+func TestOutputOfSubagent(t *testing.T) {
+	c := conversation.New(options())
+	sub := func(e event.Event) event.Event {
+		return event.SubagentEvent{Use: "d", Session: "s2", Name: "scout", Event: e}
+	}
+	record := func(e event.Event) {
+		c.Apply(&client.Event{Record: &api.Record{Session: "s2", Agent: "scout"}, Events: []event.Event{sub(e)}})
+	}
+	output := func(text string) string {
+		c.Apply(&client.Event{Agent: "a", Events: []event.Event{sub(event.ToolOutputDelta{Use: "u", Text: text})}})
+		return c.State().Agents[0].Doing
+	}
+	record(event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)})
+	for _, tt := range [][2]string{{"first\nsecond\n", "second"}, {"\n", "second"}} {
+		if got := output(tt[0]); got != tt[1] {
+			t.Errorf("after %q it does %q", tt[0], got)
+		}
+	}
+	record(event.TurnFinished{Reason: event.ReasonCompleted})
+	if got := output("late"); got == "late" {
+		t.Error("an agent that has ended writes")
+	}
+}

@@ -103,7 +103,11 @@ func (e *Event) size() int {
 		n += 256 + len(e.Records[i].Payload)
 	}
 	if e.Delta != nil {
-		_, text := deltas.Split(e.Delta)
+		d := e.Delta
+		if of, ok := d.(event.SubagentEvent); ok {
+			d = of.Event
+		}
+		_, text := deltas.Split(d)
 		n += len(text)
 	}
 	return n

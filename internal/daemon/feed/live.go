@@ -34,6 +34,7 @@ type answer struct {
 // output is the output of a running call so far.
 type output struct {
 	agent string
+	of    event.SubagentEvent // without its event, for a call of a sub-agent
 	use   string
 	text  []byte
 }
@@ -56,10 +57,12 @@ func (l *live) published(agent string, e event.Event) {
 		}
 	case event.ModelRetrying, event.ModelSwitched:
 		l.drop(agent)
-	case event.ToolOutputDelta:
-		l.output(agent, d)
-	case event.ToolFinished:
-		l.outputs = slices.DeleteFunc(l.outputs, func(o *output) bool { return o.use == d.Use })
+	case event.ToolOutputDelta, event.ToolFinished:
+		l.output(agent, event.SubagentEvent{}, d)
+	case event.SubagentEvent:
+		inner := d.Event
+		d.Event = nil
+		l.output(agent, d, inner)
 	}
 }
 
@@ -81,11 +84,20 @@ func (l *live) drop(agent string) {
 	l.answers = slices.DeleteFunc(l.answers, func(a *answer) bool { return a.agent == agent })
 }
 
-func (l *live) output(agent string, d event.ToolOutputDelta) {
-	i := slices.IndexFunc(l.outputs, func(o *output) bool { return o.use == d.Use })
+// output adds output to a call of the agent, or of its sub-agent of. The end of a call removes it.
+func (l *live) output(agent string, of event.SubagentEvent, e event.Event) {
+	if ended, ok := e.(event.ToolFinished); ok {
+		l.outputs = slices.DeleteFunc(l.outputs, func(o *output) bool { return o.use == ended.Use && o.of.Session == of.Session })
+		return
+	}
+	d, ok := e.(event.ToolOutputDelta)
+	if !ok {
+		return
+	}
+	i := slices.IndexFunc(l.outputs, func(o *output) bool { return o.use == d.Use && o.of.Session == of.Session })
 	if i < 0 {
 		i = len(l.outputs)
-		l.outputs = append(l.outputs, &output{agent: agent, use: d.Use})
+		l.outputs = append(l.outputs, &output{agent: agent, of: of, use: d.Use})
 	}
 	o := l.outputs[i]
 	o.text = append(o.text, d.Text...)
@@ -112,7 +124,13 @@ func (l *live) texts() []*Event {
 		}
 	}
 	for _, o := range l.outputs {
-		add(o.agent, event.ToolOutputDelta{Use: o.use, Text: o.tail()})
+		var d event.Event = event.ToolOutputDelta{Use: o.use, Text: o.tail()}
+		if o.of.Session != "" {
+			of := o.of
+			of.Event = d
+			d = of
+		}
+		add(o.agent, d)
 	}
 	return list
 }

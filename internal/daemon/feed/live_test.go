@@ -223,3 +223,26 @@ func TestTextsFromRandomJoins(t *testing.T) {
 		}
 	})
 }
+
+// The output of a sub-agent's call is kept as that of the agent's own calls.
+func TestOutputOfSubagent(t *testing.T) {
+	h := open(t, nil)
+	of := func(session string, e event.Event) {
+		h.hub.Publish("s", "a", event.SubagentEvent{Use: "d", Session: session, Name: "scout", Event: e})
+	}
+	h.hub.Publish("s", "a", event.ToolOutputDelta{Use: "u", Text: "own"})
+	of("s2", event.ToolOutputDelta{Use: "u", Text: "out"})
+	of("s2", event.ToolOutputDelta{Use: "u", Text: "put"})
+	of("s3", event.ToolOutputDelta{Use: "u", Text: "other"})
+	of("s3", event.ToolFinished{Use: "u"})
+	s := h.subscribe(FromEnd)
+	h.expect(s, "caught_up@1 own@1")
+	e, err := s.Next(t.Context())
+	want := event.SubagentEvent{Use: "d", Session: "s2", Name: "scout", Event: event.ToolOutputDelta{Use: "u", Text: "output"}}
+	if err != nil || e.Delta != want {
+		t.Errorf("%+v, %v", e, err)
+	}
+	h.hub.Publish("s", "a", event.ToolFinished{Use: "u"})
+	h.add(h.log, item(1))
+	h.expect(s, "2")
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/deltas"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -309,13 +310,25 @@ func (m *runAgent) notifyRelay() {
 }
 
 // onSubagentEvent handles an event of a sub-agent. It notifies the relay that the sub-agent has new
-// records, and removes the approval requests that were resolved.
+// records, and removes the approval requests that were resolved. Output of the sub-agent's calls is
+// published.
 func (m *runAgent) onSubagentEvent(e event.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(event.SubagentEvent) {
-		m.x.notifySubagent(of.Session, of.Name)
-		if r, is := of.Event.(event.ApprovalResolved); is {
-			m.x.approvalClosed(r.ID)
+		switch inner := of.Event.(type) {
+		case event.ToolOutputDelta:
+			for _, d := range m.output.write(m.masker.mask, event.ToolOutputDelta{Use: of.Session + " " + inner.Use, Text: inner.Text}) {
+				_, inner.Text = deltas.Split(d)
+				of.Event = inner
+				m.publishAll([]event.Event{of})
+			}
+			return
+		case event.ToolFinished:
+			of.Event = event.ToolFinished{Use: inner.Use}
+			m.publishAll([]event.Event{of}) // ends the output so far
+		case event.ApprovalResolved:
+			m.x.approvalClosed(inner.ID)
 		}
+		m.x.notifySubagent(of.Session, of.Name)
 	}
 }
 
