@@ -48,7 +48,7 @@ func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 		list = append(list, env.Notice{Text: what, Hint: hint})
 	}
 	for _, w := range s.Warnings {
-		list = append(list, env.Notice{Text: fmt.Sprint(w)})
+		list = append(list, env.Notice{Text: fmt.Sprint(w), Hint: w.Hint})
 	}
 	return list
 }

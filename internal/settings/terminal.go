@@ -141,11 +141,14 @@ func (m *merger) addTerminal(s *parsedSource) {
 // checkKeys reports keys that are not used. The actions keep their default keys.
 func (m *merger) checkKeys() {
 	t := &m.out.Terminal
-	_, problems := keymap.New(t.ChosenKeys())
+	used, problems := keymap.New(t.ChosenKeys())
 	for _, p := range problems {
 		o := t.Keys[p.Action].Origin
+		if len(used.Keys(p.Action)) > 0 {
+			p.Text += "; the default stays"
+		}
 		m.problems = append(m.problems, Problem{
-			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Detail: "terminal.keys: " + p.Text + "; the default stays", Hint: p.Hint,
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Detail: "terminal.keys: " + p.Text, Hint: p.Hint,
 		})
 	}
 }
