@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -137,6 +138,16 @@ func (c *Conversation) lostCalls(r source) {
 			a.end(r.Time, true)
 		}
 	}
+}
+
+// Crashed reports that the process of the run has ended without a record of it.
+func (c *Conversation) Crashed() []Update {
+	c.out = nil
+	r := source{Record: &api.Record{Seq: c.state.Seq, Time: c.o.Now()}}
+	c.lostCalls(r)
+	c.state.Working, c.state.Doing = false, ""
+	c.note(r, true, "the process of this run has ended; send a message to continue")
+	return c.out
 }
 
 // resolved closes an approval request and reports its answer.

@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,7 +109,8 @@ func (s *Session) Sessions(ctx context.Context, text string) ([]pick.Item, error
 // foundHits is how many places a search returns.
 const foundHits = 100
 
-// Search returns the places with all of the words in the transcripts of all sessions, newest first.
+// Search returns the sessions that have the text in their title, first prompt or folder, and then the
+// places with all of its words in the transcripts of all sessions, newest first.
 func (s *Session) Search(ctx context.Context, words string) ([]pick.Item, error) {
 	sessions, closeStore, err := s.p.OpenStore(ctx, s.flags.Store)
 	if err != nil {
@@ -123,7 +125,13 @@ func (s *Session) Search(ctx context.Context, words string) ([]pick.Item, error)
 	if err != nil {
 		return nil, err
 	}
-	items := make([]pick.Item, 0, len(found.Hits))
+	items, err := s.Sessions(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	items = slices.DeleteFunc(items, func(it pick.Item) bool { // the place says more
+		return slices.ContainsFunc(found.Hits, func(h session.Hit) bool { return h.Session == it.Value })
+	})
 	for _, h := range found.Hits {
 		items = append(items, pick.Item{
 			Text: term.OneLine(h.Excerpt), Value: h.Session, Detail: age(h.Time) + " · " + term.OneLine(cmp.Or(h.Title, shortPath(h.CWD))),

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -160,7 +161,7 @@ func (s *Session) newestBusy(ctx context.Context) (string, error) {
 		switch {
 		case m.Status == api.StatusRunning || m.Status == api.StatusWaiting || m.OpenApprovals > 0:
 			return m.ID, nil
-		case m.Status == api.StatusInterrupted && interrupted == "":
+		case interrupted == "" && (m.Status == api.StatusInterrupted || m.Status == "" && s.crashed(ctx, m.Meta)):
 			interrupted = m.ID
 		}
 	}
@@ -168,6 +169,16 @@ func (s *Session) newestBusy(ctx context.Context) (string, error) {
 		return interrupted, nil
 	}
 	return "", &outcome.Failure{Message: "no session of this project works, waits for you or was interrupted", Advice: "holdfast ps, or open the newest session: holdfast -c", Result: outcome.NotFound}
+}
+
+// crashed reports whether a run without the daemon ended with its process.
+func (s *Session) crashed(ctx context.Context, m session.Meta) bool {
+	state := ""
+	err := s.withStore(ctx, func(sessions *session.Sessions) error {
+		state, _ = runlog.State(ctx, sessions, m, nil)
+		return nil
+	})
+	return err == nil && state == runlog.Crashed
 }
 
 // Mode returns the permission mode of the session. It takes a while for a long session, which must be

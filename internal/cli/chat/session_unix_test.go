@@ -390,3 +390,32 @@ func TestSessionJoinsInAnAnswer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The session of a `holdfast run` that was killed is found, and does not seem to work.
+func TestAttachAfterKill(t *testing.T) {
+	d := newDesk(t)
+	play := "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: touch made; exec sleep 100}}]\n"
+	if err := os.WriteFile(filepath.Join(d.dir, "play.yaml"), []byte(play), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(testprogram.Path(t), "run", "--no-daemon", "--no-sandbox", "--permission-mode", "bypassPermissions", "go")
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = d.dir, d.p.Env, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for !d.made() { // another process cannot signal that its command runs, so this polls
+		time.Sleep(5 * time.Millisecond)
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	_ = cmd.Wait()
+
+	x := talkIn(t, d.dir, d.dir, filepath.Join(d.dir, "play.yaml"), func(s *Start) {
+		s.Attach = true
+		s.Run = &flags.RunFlags{NoDaemon: true, StoreFlags: command.StoreFlags{Store: "sqlite:" + filepath.Join(d.home, "sessions.db")}}
+		s.Run.CWD = d.dir
+	})
+	s := x.until("the process of this run has ended")
+	if st := x.u.conv.State(); st.Working || len(st.Calls) > 0 || !strings.Contains(s, "Bash") {
+		t.Errorf("working: %t, %d calls\n%s", st.Working, len(st.Calls), s)
+	}
+}

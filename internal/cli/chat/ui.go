@@ -133,7 +133,26 @@ func (u *ui) apply(e *client.Event) {
 			u.notify.pass(seq.Sequences)
 		}
 	}
-	for _, up := range u.conv.Apply(e) {
+	u.update(u.conv.Apply(e))
+	if m := u.conv.State().Mode; m != u.seenMode && len(u.modes) == 0 { // a change by anyone is newer than the choice here
+		u.seenMode, u.mode = m, ""
+	}
+	if e.CaughtUp {
+		u.quiet = false
+		u.askOpen()
+		if e.Status == "" && u.conv.State().Working {
+			u.askHolder()
+		}
+	}
+	if st := u.conv.State(); st.CaughtUp { // an older question can be answered in a later record
+		u.inbox.Set(st.Questions)
+	}
+	u.focus()
+}
+
+// update shows what has changed in the conversation.
+func (u *ui) update(list []conversation.Update) {
+	for _, up := range list {
 		if up.Rewound {
 			u.blocks = slices.DeleteFunc(u.blocks, func(b *conversation.Block) bool { return b.Seq > up.After })
 		}
@@ -153,17 +172,19 @@ func (u *ui) apply(e *client.Event) {
 			u.answer.Write(up.Delta)
 		}
 	}
-	if m := u.conv.State().Mode; m != u.seenMode && len(u.modes) == 0 { // a change by anyone is newer than the choice here
-		u.seenMode, u.mode = m, ""
-	}
-	if e.CaughtUp {
-		u.quiet = false
-		u.askOpen()
-	}
-	if st := u.conv.State(); st.CaughtUp { // an older question can be answered in a later record
-		u.inbox.Set(st.Questions)
-	}
-	u.focus()
+}
+
+// askHolder looks whether a process still works in the session, if its log does not say so.
+func (u *ui) askHolder() {
+	conv, id := u.conv, u.s.ID()
+	u.later(func(ctx context.Context) func() {
+		m, err := u.s.Client().Session(ctx, id)
+		return func() {
+			if err == nil && m.HeldBy == nil && u.conv == conv {
+				u.update(conv.Crashed())
+			}
+		}
+	})
 }
 
 // askOpen adds the open questions from before the records that were read.

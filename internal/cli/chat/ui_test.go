@@ -367,6 +367,11 @@ func TestSearchTranscripts(t *testing.T) {
 	x.until("found: zebra")
 	x.press("enter")
 	x.until("session ")
+	x.says("/rename okapi")
+	x.until("the session is called okapi")
+	x.says("/search okapi")
+	x.until("found: okapi")
+	x.press("esc")
 	x.says("/search giraffe")
 	if s := x.until("nothing found for giraffe; all sessions"); !strings.Contains(s, "hi") {
 		t.Errorf("the sessions are not offered:\n%s", s)
