@@ -97,6 +97,7 @@ var layers = map[string]int{
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // the interface of drivers
 	"internal/yamltree":          1,
+	"internal/plugin":            1, // folders of plugins
 	"internal/importsettings":    1, // imports settings files of other agents
 	"model":                      1,
 	"policy":                     1,

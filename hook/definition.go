@@ -56,7 +56,10 @@ type Definition struct {
 
 	Command string   // for /bin/bash -c
 	Args    []string // if not nil, Command is a program that is started with these arguments, without a shell
-	Env     []string // names of additional variables to pass (allowedEnvVars; also for Headers)
+	// Vars are more variables for a command, with their values. "${NAME}" is also replaced in Args, and
+	// in Command if Args is set.
+	Vars map[string]string
+	Env  []string // names of additional variables to pass (allowedEnvVars; also for Headers)
 	// Sandbox is a command's access to the project: "read" (the default), "write", or "off" for no
 	// sandbox at all.
 	Sandbox string

@@ -29,6 +29,7 @@ type digestInput struct {
 	If        string            `json:"if"`
 	Command   string            `json:"command"`
 	Args      []string          `json:"args"`
+	Vars      map[string]string `json:"vars,omitempty"` // paths below the project are relative to it
 	Env       []string          `json:"env"`
 	Sandbox   string            `json:"access"`
 	URL       string            `json:"url"`
@@ -62,6 +63,15 @@ func (d *Definition) ComputeDigest(project string) error {
 	}
 	if s.Sandbox == "" && s.Type == typeCommand {
 		s.Sandbox = sandboxRead
+	}
+	for name, value := range d.Vars {
+		if s.Vars == nil {
+			s.Vars = map[string]string{}
+		}
+		s.Vars[name] = value
+		if inside, ok := relPath(value, filepath.Clean(project), filepath.Clean(project)); ok && project != "" {
+			s.Vars[name] = inside
+		}
 	}
 	var err error
 	if s.Files, err = digestFiles(d.fileWords(project), project); err != nil {
@@ -155,9 +165,12 @@ func (d *Definition) fileWords(project string) []string {
 		return nil
 	}
 	words := append([]string{d.Command}, d.Args...)
+	for i := range words {
+		words[i] = substitute(words[i], d.Vars)
+	}
 	if d.Args == nil {
-		words = lineWords(d.Command, project)
-		r := shellparse.Parse(d.Command, &shellparse.Options{Dir: project, Vars: map[string]string{"CLAUDE_PROJECT_DIR": project}})
+		words = lineWords(words[0], project)
+		r := shellparse.Parse(d.Command, &shellparse.Options{Dir: project, Vars: d.withVars(map[string]string{"CLAUDE_PROJECT_DIR": project})})
 		for i := range r.Commands {
 			c := &r.Commands[i]
 			if words = append(words, c.Program); c.Dir != "" && !filepath.IsAbs(c.Program) {

@@ -76,8 +76,13 @@ func TestDigestCoversScripts(t *testing.T) {
 		{script, []string{}, script},
 		{"/usr/bin/env", []string{"bash", script}, script},
 		{"bash", []string{"${CLAUDE_PROJECT_DIR}/my hooks/a b.sh"}, "my hooks/a b.sh"},
+		{`"${KIT}"/check.sh`, nil, script},
+		{"python3 $KIT/check.sh", nil, script},
+		{"cd $KIT && ./check.sh", nil, script},
+		{"${KIT}/check.sh", []string{}, script},
+		{"bash", []string{"${KIT}/check.sh"}, script},
 	} {
-		d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: c.command, Args: c.args}
+		d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: c.command, Args: c.args, Vars: map[string]string{"KIT": filepath.Join(dir, ".claude/hooks")}}
 		write(t, filepath.Join(dir, c.file), "v1")
 		before := computeDigest(t, d, dir)
 		write(t, filepath.Join(dir, "other.txt"), time.Now().String())
@@ -129,6 +134,7 @@ func TestDigestCoversEveryField(t *testing.T) {
 		func(d *Definition) { d.Args = []string{} },
 		func(d *Definition) { d.Args = []string{"a"} },
 		func(d *Definition) { d.Env = []string{"A"} },
+		func(d *Definition) { d.Vars = map[string]string{"A": "b"} },
 		func(d *Definition) { d.Sandbox = sandboxOff },
 		func(d *Definition) { d.Command, d.URL = "", "http://localhost" },
 		func(d *Definition) { d.Headers = map[string]string{"A": "b"} },

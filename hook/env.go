@@ -19,7 +19,7 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 		env = environ.ForSandbox(c.opt.Environ)
 	}
 	named, notices := c.allowedVars(d)
-	vars = map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID}
+	vars = d.withVars(map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID})
 	if in.Event.SetsVariables() && c.opt.EnvFile != "" {
 		vars["CLAUDE_ENV_FILE"] = c.opt.EnvFile
 	}
@@ -42,6 +42,14 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 		env = append(env, name+"="+set[name])
 	}
 	return env, vars, notices
+}
+
+// withVars adds the variables of a hook to others, which take precedence.
+func (d *Definition) withVars(others map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, d.Vars)
+	maps.Copy(all, others)
+	return all
 }
 
 // allowedVars returns the variables that a hook lists in Env and may have, and a notice for each

@@ -30,11 +30,12 @@ func TestEnvironment(t *testing.T) {
 				o.Environ, o.EnvFile = given, "/tmp/env.sh"
 				o.EnvVars = []string{"MINE", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT"}
 			})
-			d := Definition{Event: PreToolUse, Sandbox: a, Env: []string{"MINE", "OTHER", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT", "NOT_THERE"}}
+			d := Definition{Event: PreToolUse, Sandbox: a, Env: []string{"MINE", "OTHER", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT", "NOT_THERE"},
+				Vars: map[string]string{"KIT": "/kit", "CLAUDE_PROJECT_DIR": "/forged"}}
 			env, notice := f.environOf(t, d, Input{Tool: ToolCall{Name: "Bash"}, SessionID: "s1"})
 			for _, want := range []string{
 				"HOOK_EVENT=preToolUse", "HOOK_TOOL_NAME=Bash", "HOOK_SESSION_ID=s1", "HOOK_CWD=" + f.dir, "PWD=" + f.dir, "LC_ALL=C", "MINE=mine",
-				"CLAUDE_PROJECT_DIR=" + f.dir, "CLAUDE_CODE_SESSION_ID=s1",
+				"CLAUDE_PROJECT_DIR=" + f.dir, "CLAUDE_CODE_SESSION_ID=s1", "KIT=/kit",
 			} {
 				if !slices.Contains(env, want) {
 					t.Errorf("%s is not there: %s", want, env)

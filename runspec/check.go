@@ -65,6 +65,7 @@ func (s *Spec) checkLocation() *Error {
 		field, hint string
 	}{
 		{len(s.AddDirs) > 0, "add_dirs", "mount the folder: holdfast workspace set --mount"},
+		{len(s.PluginDirs) > 0, "plugin_dirs", "a container sees only plugins in the project that its settings name"},
 		{s.Worktree.Enabled, "worktree", "the agent can make a worktree itself if the container has git"},
 		{s.Sandbox.Disabled, "sandbox.off", "run without the workspace instead"},
 		{s.Session.NoPersist, "session.no_persist", "a run in a workspace is always stored; to keep no home folder, use container.ephemeral"},

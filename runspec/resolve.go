@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
@@ -25,6 +26,9 @@ func (s *Spec) paths() (list []namedPath) {
 	add("cwd", s.Cwd)
 	for _, dir := range s.AddDirs {
 		add("add_dirs", dir)
+	}
+	for _, dir := range s.PluginDirs {
+		add("plugin_dirs", dir)
 	}
 	add("strategy_path", s.StrategyPath)
 	for _, file := range s.Permissions.Settings {
@@ -64,12 +68,11 @@ func (s *Spec) Resolve(dir string) error {
 			*m = scriptedPrefix + abs(path)
 		}
 	}
-	dirs := make([]string, len(s.AddDirs))
-	for i, d := range s.AddDirs {
-		dirs[i] = abs(d)
-	}
-	if len(dirs) > 0 {
-		s.AddDirs = dirs
+	for _, list := range []*[]string{&s.AddDirs, &s.PluginDirs} {
+		*list = slices.Clone(*list)
+		for i, d := range *list {
+			(*list)[i] = abs(d)
+		}
 	}
 	return s.readFiles(abs)
 }

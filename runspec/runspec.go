@@ -26,6 +26,8 @@ type Spec struct {
 	Cwd string `json:"cwd,omitempty" jsonschema:"the working folder, as an absolute path"`
 	// AddDirs are more folders that the tools may use.
 	AddDirs []string `json:"add_dirs,omitempty" jsonschema:"more folders that the tools may use, as absolute paths"`
+	// PluginDirs are folders of plugins, in Claude Code's layout.
+	PluginDirs []string `json:"plugin_dirs,omitempty" jsonschema:"folders of plugins, as absolute paths on the machine that runs it"`
 	// Workspace is the name of the workspace whose container the agent works in, instead of Cwd.
 	Workspace string    `json:"workspace,omitempty" jsonschema:"the workspace whose container the agent works in, instead of cwd"`
 	Container Container `json:"container,omitzero" jsonschema:"options of the workspace's container"`

@@ -11,7 +11,10 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/agentdef"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/plugin"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 const reviewer = `---
@@ -182,6 +185,29 @@ func TestLoad(t *testing.T) {
 	o.JSON = "[]"
 	if s = agentdef.Load(&o); !strings.Contains(fmt.Sprint(s.Problems), "must be an object of definitions by name, not a list") {
 		t.Errorf("%v", s.Problems)
+	}
+}
+
+// The definitions of a plugin have the plugin's name before theirs. Those of a project's plugin need
+// trust, as the project's own.
+func TestLoadFromPlugins(t *testing.T) {
+	project, user := t.TempDir(), t.TempDir()
+	write(t, project, "kit/agents/a.md", definition("in ${CLAUDE_PLUGIN_ROOT}"))
+	write(t, user, "tool/who/b.md", definition("b"))
+	write(t, user, "tool/who/c.md", definition("not named"))
+	kit, tool := filepath.Join(project, "kit"), filepath.Join(user, "tool")
+	o := agentdef.Options{Project: project, Trusted: true, Plugins: []settings.Plugin{
+		{Plugin: plugin.Plugin{Name: "kit", Root: kit, Agents: []plugin.Folder{{Dir: filepath.Join(kit, "agents")}}}, Origin: policy.Origin{Layer: layernames.Project}},
+		{Plugin: plugin.Plugin{Name: "tool", Root: tool, Agents: []plugin.Folder{{Dir: filepath.Join(tool, "who"), Only: "b.md"}}}, Origin: policy.Origin{Layer: layernames.User}},
+	}}
+	s := agentdef.Load(&o)
+	if d := s.Definitions; len(d) != 2 || d[0].Name != "kit:a" || d[0].Prompt != "in "+kit || d[1].Name != "tool:b" || len(s.Problems) != 0 {
+		t.Errorf("%+v %v", d, s.Problems)
+	}
+	o.Trusted = false
+	s = agentdef.Load(&o)
+	if d := s.Definitions; len(d) != 1 || d[0].Name != "tool:b" || len(s.Problems) != 1 || !strings.HasSuffix(s.Problems[0].Hint, "holdfast trust "+project) {
+		t.Errorf("%+v %v", d, s.Problems)
 	}
 }
 

@@ -13,15 +13,17 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/plugin"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // Options are the places that definitions are read from.
 type Options struct {
-	Project string // the project's folder: its .holdfast/agents and .claude/agents are read; "" for none
-	Trusted bool   // true if the user trusts the project's definitions; otherwise they are reported but not used
-	Home    string // HOLDFAST_HOME: its folder agents is read; "" for none
-	User    string // the user's home folder: its .claude/agents is read; "" for none
+	Project string            // the project's folder: its .holdfast/agents and .claude/agents are read; "" for none
+	Trusted bool              // true if the user trusts the project's definitions; otherwise they are reported but not used
+	Home    string            // HOLDFAST_HOME: its folder agents is read; "" for none
+	User    string            // the user's home folder: its .claude/agents is read; "" for none
+	Plugins []settings.Plugin // their definitions are named PLUGIN:NAME
 	// JSON is an object of definitions by name, which override all files; "" for none.
 	JSON string
 }
@@ -42,33 +44,36 @@ const (
 	maxDepth = 4
 )
 
-// location is a folder of definitions below a root folder. Links out of the root are not followed.
+// location is a folder of definitions, or one of them, below a root folder. Links out of the root
+// are not followed.
 type location struct {
 	root, below string
 	layer       string
+	plugin      *plugin.Plugin // that contains the folder; nil for none
 }
 
-// Load reads all definitions, in this order: JSON, the project's, the user's. If several
+// Load reads all definitions, in this order: JSON, those of plugins, the project's, the user's. If several
 // definitions have the same name, the first is used; .holdfast comes before .claude.
 func Load(o *Options) *Set {
 	s := &Set{}
 	if o.JSON != "" {
 		s.readJSON(o.JSON)
 	}
-	var places []location
+	places, untrusted := o.inPlugins()
+	s.reportUntrusted(o.Project, untrusted)
 	if o.Project != "" {
-		inProject := []location{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
+		inProject := []location{{o.Project, ".holdfast/agents", layernames.Project, nil}, {o.Project, ".claude/agents", layernames.Project, nil}}
 		if o.Trusted {
-			places = inProject
+			places = append(places, inProject...)
 		} else {
-			s.reportUntrusted(inProject)
+			s.reportUntrusted(o.Project, inProject)
 		}
 	}
 	if o.Home != "" {
-		places = append(places, location{o.Home, "agents", layernames.User})
+		places = append(places, location{o.Home, "agents", layernames.User, nil})
 	}
 	if o.User != "" {
-		places = append(places, location{o.User, ".claude/agents", layernames.User})
+		places = append(places, location{o.User, ".claude/agents", layernames.User, nil})
 	}
 	for _, p := range places {
 		s.readFolder(p)
@@ -80,14 +85,35 @@ func Load(o *Options) *Set {
 	return s
 }
 
+// inPlugins returns the places in plugins, and those that are not used because the folder that names
+// the plugin is not trusted.
+func (o *Options) inPlugins() (used, untrusted []location) {
+	for i := range o.Plugins {
+		p := &o.Plugins[i]
+		for _, f := range p.Agents {
+			below, err := filepath.Rel(p.Root, filepath.Join(f.Dir, f.Only))
+			if err != nil {
+				continue // cannot happen, because the folder is in the plugin
+			}
+			at := location{p.Root, filepath.ToSlash(below), p.Origin.Layer, &p.Plugin}
+			if p.FromFolder() && !o.Trusted {
+				untrusted = append(untrusted, at)
+			} else {
+				used = append(used, at)
+			}
+		}
+	}
+	return used, untrusted
+}
+
 // reportUntrusted reports definitions that are not read because the folder is not trusted.
-func (s *Set) reportUntrusted(places []location) {
+func (s *Set) reportUntrusted(project string, places []location) {
 	for _, p := range places {
 		dir := filepath.Join(p.root, filepath.FromSlash(p.below))
 		if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
 			s.Problems = append(s.Problems, Problem{
 				File: dir, Detail: "its sub-agent definitions are not used because the folder is not trusted",
-				Hint: "review them, then run: holdfast trust " + p.root,
+				Hint: "review them, then run: holdfast trust " + project,
 			})
 		}
 	}
@@ -121,7 +147,7 @@ func (s *Set) readFolder(p location) {
 			return fs.SkipAll
 		default:
 			n++
-			s.readFile(root, name, full, p.layer)
+			s.readFile(root, name, full, &p)
 		}
 		return nil
 	})
@@ -134,7 +160,7 @@ func (s *Set) reportUnread(file string, err error) {
 	s.Problems = append(s.Problems, Problem{File: file, Detail: "cannot be read: " + err.Error(), Fatal: true})
 }
 
-func (s *Set) readFile(root *os.Root, name, full string, layer string) {
+func (s *Set) readFile(root *os.Root, name, full string, at *location) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
@@ -152,7 +178,15 @@ func (s *Set) readFile(root *os.Root, name, full string, layer string) {
 		s.reportUnread(full, err)
 		return
 	}
-	s.add(parse(full, b), layer)
+	if at.plugin != nil {
+		b = []byte(at.plugin.Fill(string(b)))
+	}
+	d := parse(full, b)
+	if at.plugin != nil {
+		d.d.Name = at.plugin.Name + ":" + d.d.Name
+		d.checkName(0)
+	}
+	s.add(d, at.layer)
 }
 
 // add adds a definition, unless it is invalid or its name is already defined.

@@ -85,11 +85,16 @@ func (r *reader) done() (agent.Definition, []Problem, bool) {
 	return r.d, r.problems, true
 }
 
+func (r *reader) checkName(at int) {
+	if name := r.d.Name; strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:") != "" || len(name) > 64 {
+		r.refuse(at, fmt.Sprintf("the name %.80q cannot be used in a rule", name), "use lower-case letters, digits and hyphens")
+	}
+}
+
 // checkRequired checks the required fields of a definition.
 func (r *reader) checkRequired(at int) {
-	switch name := r.d.Name; {
-	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:") != "" || len(name) > 64:
-		r.refuse(at, fmt.Sprintf("the name %.80q cannot be used in a rule", name), "use lower-case letters, digits and hyphens")
+	r.checkName(at)
+	switch {
 	case r.d.Description == "":
 		r.refuse(at, "no description, so the model cannot know when to use it", "add description: and say when to use the agent")
 	case r.d.Prompt == "":

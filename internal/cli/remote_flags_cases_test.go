@@ -40,6 +40,15 @@ func initRepository(h *remoteEnv) {
 	}
 }
 
+// writePlugin writes a plugin with one skill.
+func writePlugin(h *remoteEnv) {
+	h.t.Helper()
+	if err := os.MkdirAll(filepath.Join(h.dir, "kit/skills/up"), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	write(h.t, h.dir, "kit/skills/up/SKILL.md", "---\nname: up\ndescription: Writes in capitals.\n---\nx\n")
+}
+
 // createWorkspace creates a workspace.
 func createWorkspace(h *remoteEnv) {
 	h.t.Helper()
@@ -138,6 +147,7 @@ var fieldChecks = map[string]fieldCheck{
 	"Model":            {args: []string{"--model", "openai/other"}, sent: `"model":"other"`},
 	"Cwd":              {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
 	"AddDirs":          {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
+	"PluginDirs":       {before: writePlugin, args: []string{"--plugin-dir", "kit"}, sent: "kit:up: Writes in capitals."},
 	"Worktree.Enabled": {before: initRepository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/run-s"},
 	"Worktree.Name":    {before: initRepository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/fix"},
 

@@ -62,6 +62,7 @@ var commandMakers = []struct {
 	{"hooks", hooks.Command},
 	{"context", instructions.ContextCommand},
 	{"skills", instructions.SkillsCommand},
+	{"plugins", instructions.PluginsCommand},
 	{"trust", hooks.TrustCommand},
 	{"settings", settings.Command},
 	{"mcp", mcp.Command},

@@ -24,6 +24,7 @@ func Settings(r *Request) (*settings.Settings, error) {
 		return nil, err
 	}
 	o.Portable, o.MCP, o.StrictMCP = r.Preloaded, r.Spec.MCP.Configs, r.Spec.MCP.Strict
+	o.Flags.Plugins = r.Spec.PluginDirs
 	for _, dir := range r.Spec.AddDirs {
 		abs, err := r.Env.Folder(dir)
 		if err != nil {

@@ -30,6 +30,7 @@ func checkRunPermission(c auth.Caller, s *runspec.Spec) error {
 	}{
 		{len(p.Allow) > 0, "permissions.allow"},
 		{len(s.AddDirs) > 0, "add_dirs"},
+		{len(s.PluginDirs) > 0, "plugin_dirs"},
 		{s.Sandbox.Disabled, "sandbox.off"},
 		{s.Hooks.Disabled, "hooks.off"},
 		{len(s.MCP.Configs) > 0, "mcp.configs"},

@@ -43,10 +43,30 @@ func (x *examination) settings() []Check {
 	for _, w := range s.Warnings {
 		out = append(out, Check{"settings", "warn", w.String(), w.Hint})
 	}
+	for i := range s.Plugins {
+		out = append(out, pluginCheck(&s.Plugins[i]))
+	}
 	for _, f := range s.Foreign { // settings in files that this program does not read
-		if !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File }) {
+		layer := slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File })
+		if !layer && !slices.ContainsFunc(s.Plugins, func(p settings.Plugin) bool { return p.Root == f.Origin.File }) {
 			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Reason, ""})
 		}
 	}
 	return out
+}
+
+// pluginCheck names a plugin and its parts that are not used.
+func pluginCheck(p *settings.Plugin) Check {
+	c := Check{Name: "plugin", State: "ok", Detail: fmt.Sprintf("%s (%s): %s", p.Name, p.Origin.Layer, p.Root)}
+	var names []string
+	for _, u := range p.Unsupported {
+		names = append(names, u.Part)
+		if !u.Quiet {
+			c.State = "warn"
+		}
+	}
+	if len(names) > 0 {
+		c.Detail, c.Hint = c.Detail+"; not used here: "+strings.Join(names, ", "), "holdfast plugins"
+	}
+	return c
 }

@@ -15,7 +15,7 @@ var openCodeTools = map[string][]string{
 var openCodeUnsupported = map[string]string{
 	"provider": "set providers in Holdfast's settings",
 	"agent":    "sub-agent definitions are Markdown files: .claude/agents or .holdfast/agents", "mode": "sub-agent definitions are Markdown files: .claude/agents or .holdfast/agents",
-	"command": "commands are Markdown files: .claude/commands", "plugin": "plugins are not installed here",
+	"command": "commands are Markdown files: .claude/commands", "plugin": "plugins of opencode are programs in TypeScript, which Holdfast does not run",
 	"instructions": "name the files in AGENTS.md: @docs/style.md", "formatter": "write a PostToolUse hook", "lsp": "language servers are not supported",
 	"disabled_providers": "settings cannot restrict providers", "enabled_providers": "settings cannot restrict providers",
 	"share": "sessions are not shared", "autoshare": "sessions are not shared",

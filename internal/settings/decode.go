@@ -54,6 +54,7 @@ type parsedSource struct {
 	terminal   Terminal
 	status     StatusLine
 	mcp        parsedMCP
+	plugins    []Value[string] // folders, absolute
 	problems   []Problem
 	notes      []Problem // settings without effect
 
@@ -110,6 +111,8 @@ func (s *parsedSource) root(root jsontree.Node) {
 		"deniedMcpServers":           s.deniedMCP,
 		"allowedMcpServers":          s.allowedMCP,
 		"allowManagedMcpServersOnly": s.managedMCPOnly,
+
+		"plugins": s.pluginFolders,
 
 		"contextFiles":     s.contextFiles,
 		"claudeMdExcludes": s.excludes,

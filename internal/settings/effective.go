@@ -36,7 +36,7 @@ type leaf struct {
 // mergedKeys are prefixes of keys whose values are combined from all layers.
 var mergedKeys = []string{
 	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.forbidden", "permissions.additionalDirectories", "sandbox.",
-	"deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "claudeMdExcludes", "allowedHttpHookUrls", "httpHookAllowedEnvVars", "secrets.patterns",
+	"deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "claudeMdExcludes", "allowedHttpHookUrls", "httpHookAllowedEnvVars", "secrets.patterns", "plugins",
 }
 
 // addSourceValues returns the values of a source. Hooks and servers are listed with their status
@@ -155,6 +155,9 @@ func (s *parsedSource) addFlagValues() {
 	}
 	for _, f := range s.folders {
 		note("permissions.additionalDirectories", f.Value, f.Origin, true)
+	}
+	for _, f := range s.plugins {
+		note("plugins", f.Value, f.Origin, true)
 	}
 	note("permissions.defaultMode", string(s.mode.Value), s.mode.Origin, false)
 	note("permissions.onAsk", string(s.onAsk.Value), s.onAsk.Origin, false)

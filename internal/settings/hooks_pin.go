@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -88,6 +89,10 @@ func (p *pinnedRunner) checkUnchanged(d *hook.Definition, cwd string) error {
 	elsewhere.Command, elsewhere.Args = away.Replace(d.Command), slices.Clone(d.Args)
 	for i, a := range elsewhere.Args {
 		elsewhere.Args[i] = away.Replace(a)
+	}
+	elsewhere.Vars = maps.Clone(d.Vars)
+	for name, value := range elsewhere.Vars {
+		elsewhere.Vars[name] = away.Replace(value)
 	}
 	bare := elsewhere
 	if err := errors.Join(elsewhere.ComputeDigest(cwd), bare.ComputeDigest("")); err != nil {

@@ -135,7 +135,11 @@ func Import(o *ImportOptions) (*Imported, error) {
 				}
 				out.Read = append(out.Read, file)
 				list, left := s.candidates(out.File)
-				all, out.Unsupported = append(all, list...), append(out.Unsupported, left...)
+				folders, others := opt.importPlugins(&src[i])
+				if len(folders)+len(others) > 0 {
+					left = slices.DeleteFunc(left, func(u UnsupportedSetting) bool { return u.Key == enabledPlugins })
+				}
+				all, out.Unsupported = slices.Concat(all, list, folders), slices.Concat(out.Unsupported, left, others)
 			}
 		}
 	}

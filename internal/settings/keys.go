@@ -19,7 +19,8 @@ var claudeKeys = map[string]string{
 
 	"includeCoAuthoredBy": noEffect, "attribution": noEffect,
 	"alwaysThinkingEnabled": noEffect, "spinnerTipsEnabled": noEffect, "autoUpdatesChannel": noEffect, "language": noEffect,
-	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "fileSuggestion": noEffect,
+	"enabledPlugins":         `write the folders of plugins: "plugins": ["~/kit"]`,
+	"extraKnownMarketplaces": noEffect, "fileSuggestion": noEffect,
 }
 
 const noEffect = "this Claude Code key has no effect in Holdfast"

@@ -52,6 +52,7 @@ type Flags struct {
 	Deny       []Flag
 	Mode       policy.Mode
 	Folders    []string
+	Plugins    []string // folders of plugins
 	OnAsk      UnattendedPolicy
 	AskTimeout time.Duration
 	NoHooks    bool // run only managed hooks

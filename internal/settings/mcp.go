@@ -61,6 +61,7 @@ type MCPServer struct {
 	ExcludeTools []string      `json:"excludeTools,omitempty"`
 	Timeout      time.Duration `json:"-"` // time limit of one call; 0 if not set
 
+	Plugin string        `json:"-"` // the plugin that contains the server; "" for none
 	Kind   string        `json:"-"` // the sub-agent definition that contains the server, by name; "" for a server of the run
 	Origin policy.Origin `json:"-"`
 	Folder string        `json:"-"` // base of the server's relative paths

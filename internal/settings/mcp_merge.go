@@ -160,11 +160,11 @@ func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
 
 // trustableServers returns the decisions about servers that the user makes by trusting the whole
 // folder. They cover the servers in its settings, because the user trusts these settings. Decisions
-// about servers in .mcp.json do not change.
+// about servers in .mcp.json and of plugins do not change.
 func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
-		if !srv.FromFolder() || srv.Status == MCPInvalid || filepath.Base(srv.Origin.File) == mcpFile {
+		if !srv.FromFolder() || srv.Status == MCPInvalid || srv.Plugin != "" || filepath.Base(srv.Origin.File) == mcpFile {
 			continue
 		}
 		known := slices.ContainsFunc(list, func(t TrustedServer) bool { return t.Name == srv.Name && t.Digest == srv.Digest })

@@ -58,6 +58,7 @@ func (m *merger) add(s *parsedSource) {
 	m.addEnvironment(s)
 	m.addStyle(s)
 	m.addTerminal(s)
+	m.addPlugins(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}
@@ -256,12 +257,16 @@ func (f *Flags) parse(cwd string) *parsedSource {
 	if f.NoHooks {
 		s.hooks.off = Value[*bool]{&f.NoHooks, origin("--no-hooks", "")}
 	}
-	for _, dir := range f.Folders {
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(cwd, dir)
+	folders := func(name string, list []string) (values []Value[string]) {
+		for _, dir := range list {
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(cwd, dir)
+			}
+			values = append(values, Value[string]{filepath.Clean(dir), origin(name, dir)})
 		}
-		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), origin("--add-dir", dir)})
+		return values
 	}
+	s.folders, s.plugins = folders("--add-dir", f.Folders), folders("--plugin-dir", f.Plugins)
 	s.addFlagValues()
 	return s
 }

@@ -51,6 +51,7 @@ type Settings struct {
 	Terminal      Terminal
 	StatusLine    StatusLine
 	MCPServers    []MCPServer          // sorted by name, including those that are not started
+	Plugins       []Plugin             // the strongest layer first
 	Warnings      []Problem            // settings that have no effect and allow nothing
 	Ignored       []Ignored            // ignored settings of an untrusted folder
 	Foreign       []UnsupportedSetting // settings of other programs that have no effect in Holdfast

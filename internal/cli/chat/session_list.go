@@ -167,10 +167,10 @@ type Expandable struct{ Name, Help string }
 // among them.
 func (s *Session) Commands() (list []Expandable) {
 	f, err := tools.FindSkills(s.p.Environment(), s.at().rules)
-	if err != nil || f.Untrusted() {
+	if err != nil {
 		return nil
 	}
-	for _, sk := range f.All.Skills {
+	for _, sk := range f.Set.Skills {
 		if sk.UserInvocable {
 			list = append(list, Expandable{sk.Name, sk.Description})
 		}

@@ -58,6 +58,7 @@ func slashCommands() []slashCommand {
 			u.show("hooks", append([]string{"hooks", "list"}, u.s.Flags("settings")...))
 		}},
 		{"skills", "", "show the skills and commands of the project", func(u *ui, _ string) { u.show("skills", []string{"skills", "list"}) }},
+		{"plugins", "", "show the plugins, and what is in them", func(u *ui, _ string) { u.show("plugins", u.pluginsCommand()) }},
 		{"memory", "", "list the instruction files that the model reads, and open one in $EDITOR; #text adds to one", (*ui).openMemory},
 		{"plan", "[PROMPT]", "plan first: the agent changes nothing until you allow the plan", (*ui).plan},
 		{"review", "[WHAT]", "ask for a review of the uncommitted changes, or of WHAT", (*ui).review},
@@ -357,4 +358,13 @@ func (u *ui) forkAt(item string, then func()) {
 		}
 		return made.ID, nil
 	}, then)
+}
+
+// pluginsCommand returns the command that lists the plugins of the conversation.
+func (u *ui) pluginsCommand() []string {
+	call := []string{"plugins"}
+	for _, dir := range u.start.Run.PluginDir {
+		call = append(call, "--plugin-dir", dir)
+	}
+	return call
 }

@@ -60,6 +60,12 @@ func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
 		}
 		s.AddDirs = append(s.AddDirs, dir)
 	}
+	for _, dir := range c.PluginDir {
+		if dir, err = p.Folder(dir); err != nil {
+			return nil, err
+		}
+		s.PluginDirs = append(s.PluginDirs, dir)
+	}
 	if s.Permissions.Settings, err = p.SettingsFiles(c.Settings); err != nil {
 		return nil, err
 	}

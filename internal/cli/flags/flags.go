@@ -28,6 +28,7 @@ type AgentFlags struct {
 	Maintenance bool
 	Agents      string
 	AddDir      []string
+	PluginDir   []string
 
 	EnvFrom []string
 
@@ -61,6 +62,7 @@ func (c *AgentFlags) Declare(b *command.Builder) {
 	b.Flag(&c.Maintenance, "maintenance", "", "", "Run Setup hooks with the trigger maintenance before the prompt.")
 	b.Flag(&c.Agents, "agents", "", "JSON", "Sub-agent definitions as JSON. They override definitions in files.")
 	b.Flag(&c.AddDir, "add-dir", "", "FOLDER", "An additional folder that tools may use. Repeatable.")
+	b.Flag(&c.PluginDir, "plugin-dir", "", "FOLDER", "A plugin's folder, in Claude Code's layout. Its hooks and MCP servers run without asking. Repeatable.")
 	b.Flag(&c.EnvFrom, "env-from", "", "NAME=REF", "Read this variable from env:NAME, keyring:SERVICE/USER or command:PROGRAM when the run starts, also after a daemon restart. Repeatable.")
 	b.Heading = "System prompt"
 	b.Flag(&c.SystemPrompt, "system-prompt", "", "TEXT", "Replace the system prompt with this text.")

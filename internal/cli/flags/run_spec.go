@@ -75,6 +75,8 @@ func (c *RunFlags) Check() error {
 		return outcome.Invalid("--append-system-prompt and --append-system-prompt-file cannot be used together", "")
 	case c.Workspace != "" && len(c.MCPConfig) > 0:
 		return outcome.Invalid("--mcp-config cannot be used with --workspace: containers do not start MCP servers", "")
+	case c.Workspace != "" && len(c.PluginDir) > 0:
+		return outcome.Invalid("--plugin-dir cannot be used with --workspace", "a container sees only plugins in the project that its settings name")
 	case c.MaxTurns < 0:
 		return outcome.Invalid("--max-turns must not be negative", "")
 	case c.MaxTokens < 0:

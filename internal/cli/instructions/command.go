@@ -17,6 +17,10 @@ func SkillsCommand(p *command.Program) *command.Command {
 }
 
 // contextCmd is `holdfast context`.
+func PluginsCommand(p *command.Program) *command.Command {
+	return p.Command(&pluginsCmd{}, "plugins", "List the plugins of this folder, and what is in them.")
+}
+
 type contextCmd struct {
 	CWD            string
 	NoContextFiles bool
@@ -45,4 +49,22 @@ type skillsListCmd struct {
 func (c *skillsListCmd) Declare(b *command.Builder) {
 	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
 	b.Include(&c.JSONFlag)
+}
+
+type pluginsCmd struct {
+	CWD       string
+	PluginDir []string
+	command.JSONFlag
+}
+
+func (c *pluginsCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
+	b.Flag(&c.PluginDir, "plugin-dir", "", "FOLDER", "A plugin's folder, as for holdfast run. Repeatable.")
+	b.Include(&c.JSONFlag)
+}
+
+func (c *pluginsCmd) Help() string {
+	return `Lists the plugins that --plugin-dir or "plugins" in the settings names, with their commands, skills,
+sub-agents, hooks and MCP servers, and with their parts that Holdfast does not use. Holdfast does
+not download plugins.`
 }

@@ -21,7 +21,7 @@ func Definitions(e *env.Env, s *settings.Settings, flag string) (*agentdef.Set, 
 	if err != nil {
 		return nil, err
 	}
-	set := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: e.UserHome(), JSON: flag})
+	set := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: e.UserHome(), Plugins: s.Plugins, JSON: flag})
 	return set, s.SetServerStatus(set.Servers)
 }
 

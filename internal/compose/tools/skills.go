@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/instructions"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/plugin"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -23,7 +25,7 @@ import (
 
 // skillPlaces returns the locations of skills and commands. Later locations take precedence over
 // earlier ones.
-func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
+func skillPlaces(e *env.Env, s *settings.Settings) ([]skills.Location, error) {
 	home, err := e.Home()
 	if err != nil {
 		return nil, err
@@ -49,11 +51,30 @@ func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 		return false
 	}
 	for _, dir := range []string{".claude/commands", ".agents/skills", ".holdfast/skills", ".claude/skills"} {
-		if dir := filepath.Join(project, filepath.FromSlash(dir)); !usersFolder(dir) {
-			add(skills.Project, project, dir, strings.HasSuffix(dir, "commands"))
+		if dir := filepath.Join(s.Project, filepath.FromSlash(dir)); !usersFolder(dir) {
+			add(skills.Project, s.Project, dir, strings.HasSuffix(dir, "commands"))
 		}
 	}
+	for i := range slices.Backward(s.Plugins) {
+		list = append(list, pluginPlaces(&s.Plugins[i])...)
+	}
 	return list, nil
+}
+
+// pluginPlaces returns the locations in a plugin.
+func pluginPlaces(p *settings.Plugin) (list []skills.Location) {
+	source := skills.User
+	if p.FromFolder() {
+		source = skills.Project
+	}
+	add := func(folders []plugin.Folder, commands bool) {
+		for _, f := range folders {
+			list = append(list, skills.Location{Dir: f.Dir, Only: f.Only, Source: source, Root: p.Root, Commands: commands, Plugin: &p.Plugin})
+		}
+	}
+	add(p.Commands, true)
+	add(p.Skills, false)
+	return list
 }
 
 // SkillSet contains the skills of a session, including those that are not available.
@@ -67,7 +88,7 @@ type SkillSet struct {
 
 // FindSkills finds the skills of a project.
 func FindSkills(e *env.Env, s *settings.Settings) (*SkillSet, error) {
-	places, err := skillPlaces(e, s.Project)
+	places, err := skillPlaces(e, s)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +300,7 @@ func TrustTexts(e *env.Env, list *settings.Trust, s *settings.Settings) ([]strin
 			trusted = append(trusted, "skill "+sk.Name)
 		}
 	}
-	kinds := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: true})
+	kinds := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: true, Plugins: s.FolderPlugins()})
 	for _, d := range kinds.Definitions {
 		trusted = append(trusted, "sub-agent "+d.Name)
 	}

@@ -66,6 +66,9 @@ func (s *Set) readLocation(p Location) {
 		s.addProblem(p, p.Dir, err)
 		return
 	}
+	if p.Only != "" {
+		entries = []string{p.Only}
+	}
 	if p.Commands {
 		entries = dir.commands(entries)
 	}
@@ -99,14 +102,18 @@ func (s *Set) readLocation(p Location) {
 }
 
 func (s *Set) addProblem(p Location, path string, err error) {
+	out := Problem{File: path, Source: p.Source}
+	if p.Plugin != nil {
+		out.Plugin = p.Plugin.Name
+	}
 	if e, ok := errors.AsType[*problem](err); ok {
-		s.Problems = append(s.Problems, Problem{File: path, Line: e.line, Column: e.column, Detail: e.what, Hint: e.hint, Source: p.Source})
-		return
+		out.Line, out.Column, out.Detail, out.Hint = e.line, e.column, e.what, e.hint
+	} else if e, ok := errors.AsType[*fs.PathError](err); ok {
+		out.Detail = e.Err.Error()
+	} else {
+		out.Detail = err.Error()
 	}
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		err = e.Err
-	}
-	s.Problems = append(s.Problems, Problem{File: path, Detail: err.Error(), Source: p.Source})
+	s.Problems = append(s.Problems, out)
 }
 
 // Digest returns the digest of the names and contents of a source's skills and commands. This

@@ -13,6 +13,8 @@
 //	t, err := skills.New(set, &skills.Options{Enter: enter})
 package skills
 
+import "github.com/holdfast-dev/holdfast/internal/plugin"
+
 // Source is the owner of a skill.
 type Source string
 
@@ -29,6 +31,10 @@ type Location struct {
 	Commands bool // contains commands: NAME.md instead of NAME/SKILL.md
 	// Root, if not "", is the folder that links must not lead out of.
 	Root string
+	// Only, if not "", is the only entry of Dir that is read.
+	Only string
+	// Plugin, if not nil, is the plugin of the folder: its name precedes the names of the skills.
+	Plugin *plugin.Plugin
 }
 
 // Skill is a skill or a command.
@@ -42,6 +48,7 @@ type Skill struct {
 	Notes          []string `json:"notes,omitempty"`         // ignored keys of its front matter
 	Aliases        []string `json:"aliases,omitempty"`       // for the user
 	Source         Source   `json:"source"`
+	Plugin         string   `json:"plugin,omitempty"` // the plugin that contains it
 	Command        bool     `json:"command,omitempty"`
 	File           string   `json:"file"`       // absolute
 	Dir            string   `json:"-"`          // its folder; "" for a command
@@ -62,6 +69,7 @@ type Problem struct {
 	Detail string `json:"what"`
 	Hint   string `json:"hint,omitempty"`
 	Source Source `json:"source"`
+	Plugin string `json:"plugin,omitempty"`
 }
 
 // The limits.

@@ -49,8 +49,12 @@ func (p *parser) fail(at int, hint, format string, args ...any) {
 }
 
 func parse(place Location, path string, b []byte) (*Skill, error) {
+	raw := b
+	if place.Plugin != nil {
+		b = []byte(place.Plugin.Fill(string(b)))
+	}
 	p := &parser{b: b, sk: &Skill{
-		Source: place.Source, Command: place.Commands, File: path, Line: 1, ModelInvocable: !place.Commands, UserInvocable: true, raw: b,
+		Source: place.Source, Command: place.Commands, File: path, Line: 1, ModelInvocable: !place.Commands, UserInvocable: true, raw: raw,
 	}}
 	folder := filepath.Base(filepath.Dir(path))
 	if place.Commands {
@@ -70,6 +74,12 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 		p.parseMember(&t.Front.Members[i])
 	}
 	p.checkName(folder, t.Front.At)
+	if place.Plugin != nil && p.err == nil {
+		p.sk.Plugin, p.sk.Name = place.Plugin.Name, place.Plugin.Name+":"+p.sk.Name
+		if len(p.sk.Name) > maxName {
+			p.fail(t.Front.At, "", "the name %s is longer than %d characters", p.sk.Name, maxName)
+		}
+	}
 	p.sk.body = strings.TrimSpace(t.Body)
 	switch {
 	case p.sk.Description == "" && !place.Commands:

@@ -316,7 +316,7 @@ func (s *Set) Expand(prompt string) (*Skill, string, error) {
 		return sk, sk.Text(args), nil
 	}
 	for _, p := range s.Problems {
-		if skillName(p.File) == name {
+		if at := skillName(p.File); at == name || p.Plugin != "" && p.Plugin+":"+at == name {
 			return nil, "", fmt.Errorf("the skill %s cannot be used: %w", name, p)
 		}
 	}
