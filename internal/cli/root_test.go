@@ -55,7 +55,7 @@ func TestLazyCommands(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"run", "x"}, 1}, {[]string{"sessions", "list"}, 1}, {[]string{"--help"}, 29}, {[]string{"nonsense"}, 0}, {nil, 29}, {[]string{"-c", "fix it"}, 0}, {[]string{"-c", "run", "x"}, 1},
+		{[]string{"run", "x"}, 1}, {[]string{"sessions", "list"}, 1}, {[]string{"--help"}, 30}, {[]string{"nonsense"}, 0}, {nil, 30}, {[]string{"-c", "fix it"}, 0}, {[]string{"-c", "run", "x"}, 1},
 	} {
 		if n := len(command.Subcommands(newRoot(&p, tt.args))); n != tt.want {
 			t.Errorf("%q builds %d commands, want %d", tt.args, n, tt.want)

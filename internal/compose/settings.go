@@ -48,6 +48,9 @@ func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 	if what, hint := s.UnsupportedNotice(); what != "" {
 		list = append(list, env.Notice{Text: what, Hint: hint})
 	}
+	if what, hint := s.PluginNotice(); what != "" {
+		list = append(list, env.Notice{Text: what, Hint: hint})
+	}
 	for _, w := range s.Warnings {
 		list = append(list, env.Notice{Text: fmt.Sprint(w), Hint: w.Hint})
 	}

@@ -284,7 +284,7 @@ func (s *parsedSource) isForeignOutsideProject() bool {
 func (s *Settings) UnsupportedNotice() (what, hint string) {
 	n, files := 0, []string{}
 	for _, f := range s.Foreign {
-		if f.Silent {
+		if f.Silent || s.pluginOf(f.Origin.File) != nil {
 			continue
 		}
 		n++

@@ -28,6 +28,41 @@ func (s *Settings) FolderPlugins() []Plugin {
 	return slices.DeleteFunc(slices.Clone(s.Plugins), func(p Plugin) bool { return !p.FromFolder() })
 }
 
+// pluginOf returns the plugin that a file or folder belongs to, or nil.
+func (s *Settings) pluginOf(file string) *Plugin {
+	i := slices.IndexFunc(s.Plugins, func(p Plugin) bool {
+		return file == p.Root || strings.HasPrefix(file, p.Root+string(filepath.Separator))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Plugins[i]
+}
+
+// PluginNotice reports the plugins with parts that are not used, with the command that lists these
+// parts. Both are "" if there are none.
+func (s *Settings) PluginNotice() (what, hint string) {
+	var names []string
+	hint = "holdfast plugins"
+	for _, f := range s.Foreign {
+		p := s.pluginOf(f.Origin.File)
+		if f.Silent || p == nil || slices.Contains(names, p.Name) {
+			continue
+		}
+		names = append(names, p.Name)
+		if p.Origin.Layer == layernames.Flag {
+			hint += " --plugin-dir " + quote(p.Root)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "", ""
+	case 1:
+		return "parts of the plugin " + names[0] + " are not used here", hint
+	}
+	return "parts of the plugins " + strings.Join(names, ", ") + " are not used here", hint
+}
+
 // pluginFolders decodes plugins.
 func (s *parsedSource) pluginFolders(path string, n jsontree.Node) {
 	s.texts(path, n, func(at string, item jsontree.Node) {

@@ -45,6 +45,12 @@ func TestPluginOfTheUser(t *testing.T) {
 	if !slices.Equal(left, []string{"plugin kit: outputStyles", "hooks"}) {
 		t.Errorf("not used: %q", left)
 	}
+	if what, hint := s.PluginNotice(); what != "parts of the plugin kit are not used here" || hint != "holdfast plugins" {
+		t.Error(what, hint)
+	}
+	if what, _ := s.UnsupportedNotice(); what != "" {
+		t.Error(what)
+	}
 	p.write("etc/settings.json", `{"allowManagedHooksOnly": true, "deniedMcpServers": [{"serverName": "plugin_kit_db"}]}`)
 	s = p.load()
 	if got := states(s); got != checkHook+" disabled" {
