@@ -133,7 +133,7 @@ func TestFullscreenStream(t *testing.T) {
 
 // What a command shows is laid out again for another width.
 func TestFullscreenContext(t *testing.T) {
-	x := talk(t, twoAnswers, func(s *Start) { s.Screen.Fullscreen = true })
+	x := talk(t, "context: 200000\n"+strings.TrimPrefix(twoAnswers, "\nname: play\n"), func(s *Start) { s.Screen.Fullscreen = true })
 	x.u.width, x.u.height = 100, 40
 	x.says("hi")
 	x.until("model call")

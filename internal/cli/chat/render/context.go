@@ -50,7 +50,7 @@ const (
 )
 
 // Context returns a picture of what fills the context window: a cell for each percent, and the parts with their
-// estimated sizes. counted is how many tokens the provider has counted, or 0; the parts are scaled to it.
+// estimated sizes; if the window is not known, only the parts. counted is how many tokens the provider has counted, or 0; the parts are scaled to it.
 func (r *Renderer) Context(parts []Part, counted, window, width int) []string {
 	width = max(width, minWidth)
 	parts, used := scaled(parts, counted)
@@ -69,7 +69,7 @@ func (r *Renderer) Context(parts []Part, counted, window, width int) []string {
 	}
 	legend := r.legend(parts, used, window, min(room, 40))
 	switch grid := r.grid(parts, used, window); {
-	case r.Plain:
+	case r.Plain || window <= 0: // a full picture would say that nothing is left
 		lines = append(lines, legend...)
 	case width >= besideWidth: // next to each other
 		for i := range max(len(grid), len(legend)) {

@@ -34,4 +34,8 @@ func TestContextWithoutWindow(t *testing.T) {
 	if !strings.Contains(text, "~400 tokens used; window size not known") || strings.Contains(text, "free") || !strings.Contains(text, "75.0%") {
 		t.Error(text)
 	}
+	r = &Renderer{}
+	if text = strings.Join(r.Context([]Part{{"tools", 300}}, 0, 0, 100), "\n"); strings.Contains(text, "a a a") {
+		t.Errorf("the picture is full:\n%s", text)
+	}
 }
