@@ -113,7 +113,8 @@ func (d *Delta) add(r *Record) error {
 		switch it.Item.Role() {
 		case "user":
 			if d.Prompt == "" {
-				d.Prompt = clip(it.Item.Text(), promptLimit)
+				text, _ := record.CutCommands(it.Item.Text())
+				d.Prompt = clip(text, promptLimit)
 			}
 		case "assistant":
 			if m := it.Item.Model(); m != "" {

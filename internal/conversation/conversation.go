@@ -83,6 +83,7 @@ type Queued struct {
 	ID   string // removes it, see daemon/client.Client.WithdrawSteering
 	Text string
 	By   string // who sent it
+	raw  string // the text with the commands that the user ran
 	// Delivered means that the agent has it, and the model's next request will: it cannot be withdrawn.
 	Delivered bool
 }

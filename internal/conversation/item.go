@@ -118,6 +118,7 @@ func (c *Conversation) userItem(r source, it transcript.Encoded) {
 			input = c.run.typed
 		}
 		c.run.typed, c.run.by = "", ""
+		input, _ = record.CutCommands(input)
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: input, By: by})
 	}
 	c.steered(r, it, steering)
@@ -147,7 +148,7 @@ func (c *Conversation) steered(r source, it transcript.Encoded, steering string)
 			m.By = c.run.by
 		}
 		c.run.by = ""
-		steering = strings.TrimPrefix(strings.TrimPrefix(steering, m.Text), "\n\n")
+		steering = strings.TrimPrefix(strings.TrimPrefix(steering, m.raw), "\n\n")
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: m.Text, By: m.By})
 	}
 }
@@ -156,8 +157,8 @@ func (c *Conversation) steered(r source, it transcript.Encoded, steering string)
 // known, it is all of the text.
 func (c *Conversation) dequeue(steering string) Queued {
 	i := slices.IndexFunc(c.state.Queue, func(q Queued) bool {
-		rest, ok := strings.CutPrefix(steering, q.Text)
-		return ok && q.Text != "" && (rest == "" || strings.HasPrefix(rest, "\n\n"))
+		rest, ok := strings.CutPrefix(steering, q.raw)
+		return ok && q.raw != "" && (rest == "" || strings.HasPrefix(rest, "\n\n"))
 	})
 	if i >= 0 {
 		q := c.state.Queue[i]
@@ -166,7 +167,8 @@ func (c *Conversation) dequeue(steering string) Queued {
 	}
 	// The queue has no text of the item any more, so all that was delivered is in it.
 	c.state.Queue = slices.DeleteFunc(c.state.Queue, func(q Queued) bool { return q.Delivered })
-	return Queued{Text: steering}
+	text, _ := record.CutCommands(steering)
+	return Queued{Text: text, raw: steering}
 }
 
 // userText returns the text of an item, with a word for each image and file.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/runtext"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -137,7 +138,8 @@ func (c *Conversation) waits() string {
 func (c *Conversation) queue(e *runEvent) {
 	for _, id := range e.Steering {
 		if !slices.ContainsFunc(c.state.Queue, func(q Queued) bool { return q.ID == id }) {
-			c.state.Queue = append(c.state.Queue, Queued{ID: id, Text: e.Text, By: e.who()})
+			text, _ := record.CutCommands(e.Text)
+			c.state.Queue = append(c.state.Queue, Queued{ID: id, Text: text, By: e.who(), raw: e.Text})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/live"
 	"github.com/holdfast-dev/holdfast/internal/term/paint"
@@ -99,6 +100,7 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 	waits, _ := u.inbox.View(u.width, 1, u.now())
 	lines = append(lines, waits...)
 	for _, w := range append(slices.Clone(u.early), u.waiting...) {
+		w, _ = record.CutCommands(w)
 		lines = append(lines, u.look.Dim(fit("sending  "+term.Escape(term.OneLine(w)), u.width)))
 	}
 	lines = append(lines, u.look.Rule(u.width))

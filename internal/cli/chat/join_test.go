@@ -229,3 +229,23 @@ func TestPlainEndWhileWaiting(t *testing.T) {
 		t.Error("it leaves")
 	}
 }
+
+// The model gets the commands that the user ran; the user sees only the message.
+func TestOwnCommandsAreNotTheMessage(t *testing.T) {
+	x := talk(t, "steps:\n  - {when: {user: zebra}, text: I see it.}\n  - {text: Nothing.}", nil)
+	x.u.context = []string{"$ cat animals\nzebra"}
+	x.says("look")
+	x.until("I see it.")
+	x.until("1 model call")
+	if s := x.screen(); strings.Contains(s, "zebra") {
+		t.Errorf("the output is printed again:\n%s", s)
+	}
+	list, err := x.u.s.Sessions(t.Context(), "")
+	if err != nil || len(list) != 1 || list[0].Text != "look" {
+		t.Errorf("the title: %+v, %v", list, err)
+	}
+	messages, err := x.u.s.Messages(t.Context())
+	if err != nil || len(messages) == 0 || strings.Contains(messages[0].Text, "zebra") {
+		t.Errorf("%+v, %v", messages, err)
+	}
+}

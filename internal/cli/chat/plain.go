@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
@@ -235,8 +236,11 @@ func (l *plain) submit(text string) {
 	before := len(u.waiting)
 	u.submit()
 	u.box.Take()
-	if sent := u.waiting[min(before, len(u.waiting)):]; l.echo && len(sent) > 0 {
-		u.typed = append(u.typed, sent...)
+	if sent := u.waiting[min(before, len(u.waiting)):]; l.echo {
+		for _, text := range sent {
+			text, _ = record.CutCommands(text)
+			u.typed = append(u.typed, text)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/files"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
 
@@ -30,10 +31,8 @@ func (u *ui) record(e edit.Entry) {
 // send sends a message. While the first session is being opened, the message waits.
 func (u *ui) send(text string) {
 	text, _ = files.Expand(text, u.cwd)
-	if len(u.context) > 0 {
-		text = strings.Join(append(u.context, text), "\n\n")
-		u.context = nil
-	}
+	text = record.WithCommands(text, u.context)
+	u.context = nil
 	u.waiting = append(u.waiting, text)
 	if u.s == nil && !u.opening {
 		u.openSession()
@@ -84,7 +83,13 @@ func (u *ui) sendWaiting() {
 
 // giveBack puts messages that were not sent into the box.
 func (u *ui) giveBack() {
-	texts := append(u.early, u.waiting...)
+	texts := u.early
+	for _, text := range u.waiting {
+		text, commands := record.CutCommands(text)
+		if texts = append(texts, text); commands != "" {
+			u.context = append(u.context, commands)
+		}
+	}
 	u.early, u.waiting = nil, nil
 	u.putBack(texts)
 }

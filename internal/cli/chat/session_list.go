@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 	"github.com/holdfast-dev/holdfast/session"
@@ -71,7 +72,7 @@ func userText(e transcript.Encoded) string {
 	var list []string
 	older, input, newer := conversation.SplitInput(strings.TrimSpace(e.Text()))
 	for _, part := range []string{older, input, newer} {
-		if part != "" {
+		if part, _ = record.CutCommands(part); part != "" {
 			list = append(list, part)
 		}
 	}

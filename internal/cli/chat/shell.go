@@ -105,7 +105,7 @@ func (u *ui) shellEnded(own *ownCommand, err error) {
 		return
 	}
 	text := out[max(0, len(out)-modelOutput):]
-	u.context = append(u.context, fmt.Sprintf("I ran this command myself:\n```\n$ %s\n%s\n```", own.line, strings.TrimRight(text, "\n")))
+	u.context = append(u.context, fmt.Sprintf("$ %s\n%s", own.line, strings.TrimRight(text, "\n")))
 	u.say("the agent sees this with your next message")
 }
 
