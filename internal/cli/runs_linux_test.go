@@ -129,6 +129,19 @@ func TestStopOtherProgram(t *testing.T) {
 	}
 }
 
+// A conversation without a daemon has its run itself: stop says where to stop it.
+func TestStopConversation(t *testing.T) {
+	dir, env := scriptedFolder(t, oneCommand)
+	talk := startTerminalProcess(t, env, dir, "--no-daemon", "--session-id", "here", "go on")
+	talk.expect(`1 question waits`)
+	stop := startTerminalProcess(t, env, dir, "stop", "here")
+	stop.expect(`runs in a conversation without a daemon`)
+	stop.expect(`stop it in its terminal: Esc`)
+	if n := stop.exit(); n != outcome.Busy.Exit {
+		t.Errorf("stop ends with %d: %s", n, stop.screen())
+	}
+}
+
 // At 80 and at 60 columns no line is wider than the terminal, and escape sequences and wide
 // characters of a title do no harm.
 func TestListsFitTerminal(t *testing.T) {

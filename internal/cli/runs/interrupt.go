@@ -17,10 +17,8 @@ import (
 // returns false if the holder of the lease is not known to be such a process on this machine: any
 // other program, such as a daemon, can have more to do than this run.
 func interrupt(h session.Holder) bool {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	namespace, _ := os.Readlink("/proc/self/ns/pid")
-	me := session.Holder{Boot: strings.TrimSpace(string(boot)), PIDNS: namespace}
-	if me.Boot == "" || me.PIDNS == "" || h.Boot != me.Boot || h.PIDNS != me.PIDNS || h.PID == 0 || h.Started == 0 {
+	me, ok := sameMachine(h)
+	if !ok {
 		return false
 	}
 	process, err := os.FindProcess(h.PID) // a handle: the signal cannot reach a later process with this pid
@@ -31,12 +29,39 @@ func interrupt(h session.Holder) bool {
 	return !h.HasEnded(me) && isRun(h) && process.Signal(os.Interrupt) == nil
 }
 
+// sameMachine reports whether the holder's pid has a meaning here. me describes this machine.
+func sameMachine(h session.Holder) (me session.Holder, ok bool) {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	namespace, _ := os.Readlink("/proc/self/ns/pid")
+	me = session.Holder{Boot: strings.TrimSpace(string(boot)), PIDNS: namespace}
+	return me, me.Boot != "" && me.PIDNS != "" && h.Boot == me.Boot && h.PIDNS == me.PIDNS && h.PID != 0 && h.Started != 0
+}
+
+// commandOf returns the first argument of a process of this program; ok is false for another program.
+func commandOf(h session.Holder) (first string, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.PID))
+	args := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+	if err != nil || !slices.Contains([]string{"holdfast", filepath.Base(os.Args[0])}, h.Command) {
+		return "", false
+	}
+	if len(args) > 1 {
+		first = args[1]
+	}
+	return first, true
+}
+
 // isRun reports whether a process is `holdfast run`.
 func isRun(h session.Holder) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.PID))
-	args := strings.Split(string(b), "\x00")
-	return err == nil && len(args) > 1 && slices.Contains([]string{"run", "-p"}, args[1]) &&
-		slices.Contains([]string{"holdfast", filepath.Base(os.Args[0])}, h.Command)
+	first, ok := commandOf(h)
+	return ok && slices.Contains([]string{"run", "-p"}, first)
+}
+
+// isConversation reports whether a process on this machine is a conversation that has the run itself: this
+// program, but not as the daemon.
+func isConversation(h session.Holder) bool {
+	me, here := sameMachine(h)
+	first, ok := commandOf(h)
+	return here && !h.HasEnded(me) && ok && first != "daemon"
 }
 
 const (

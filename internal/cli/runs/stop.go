@@ -71,7 +71,13 @@ func (c *stopCmd) stopProcess(ctx context.Context, s *session.Sessions, m sessio
 		return false, nil
 	}
 	h := lease.Holder
-	if m.Run == string(api.StatusRunning) {
+	switch {
+	case m.Run == string(api.StatusRunning) && isConversation(h):
+		return false, &outcome.Failure{
+			Message: fmt.Sprintf("session %s runs in a conversation without a daemon: %s", m.ID, h), Result: outcome.Busy,
+			Advice: "stop it in its terminal: Esc",
+		}
+	case m.Run == string(api.StatusRunning):
 		return false, &outcome.Failure{
 			Message: fmt.Sprintf("session %s runs in a daemon that this command does not use: %s", m.ID, h), Result: outcome.Busy,
 			Advice: "set HOLDFAST_HOME to the home folder of that daemon and unset HOLDFAST_NO_DAEMON, or stop the run where it was started",
