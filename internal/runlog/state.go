@@ -23,8 +23,24 @@ const (
 // finished or an approval is pending, it also looks at the lease holder. A log that has items but
 // no turn was saved or imported, so the session is idle. Records that anyone may append, and
 // records between turns, do not show the state of a turn. asking is the result of
-// [session.Sessions.OpenApprovals].
+// [session.Sessions.OpenApprovals]. A log that has grown since m was read is looked at again, because
+// its process may have ended the turn and released the lease meanwhile.
 func State(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
+	for {
+		state, held := stateAt(ctx, s, m, asking)
+		if state != Crashed {
+			return state, held
+		}
+		now, err := s.Get(ctx, m.ID)
+		if err != nil || now.Head == m.Head {
+			return state, held
+		}
+		m = now
+	}
+}
+
+// stateAt is [State] for a session that does not change.
+func stateAt(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
 	runs, asks := m.Run == string(api.StatusRunning), m.OpenApprovals+asking[m.ID] > 0
 	over, wants, given := true, false, map[string]bool{}
 	most := session.Range{Reverse: true}

@@ -1,7 +1,9 @@
 package runlog
 
 import (
+	"context"
 	"encoding/json"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +69,44 @@ func TestStateOfRuns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// endingStore ends the turn and releases the lease just before somebody reads the lease.
+type endingStore struct {
+	*memory.Store
+	end func()
+}
+
+func (s *endingStore) Held(ctx context.Context, id string) (*session.Lease, error) {
+	s.end()
+	return s.Store.Held(ctx, id)
+}
+
+// A turn that ends while its state is read is not crashed.
+func TestStateOfEndingTurn(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	l, err := session.New(store, nil).Create(ctx, session.Opened{SessionID: "s", Created: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(ctx, session.Draft{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	s := session.New(&endingStore{store, sync.OnceFunc(func() {
+		if _, err := l.Append(ctx, session.Draft{Kind: record.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}); err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})}, nil)
+	m, err := s.Get(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := State(ctx, s, m, nil); got != Idle {
+		t.Errorf("%s, want %s", got, Idle)
 	}
 }
 
