@@ -12,9 +12,9 @@ import (
 
 // changesCommand lists what is not committed. A repository's settings cannot make git start programs, and
 // git runs in the sandbox.
-const changesCommand = `git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --no-color HEAD -- . 2>/dev/null ||
-git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --no-color --cached -- . || exit
-git -c core.fsmonitor=false ls-files --others --exclude-standard -- . | sed 's/^/new file: /'`
+const changesCommand = `git -c core.fsmonitor=false -c core.quotePath=false diff --no-ext-diff --no-textconv --no-color HEAD -- . 2>/dev/null ||
+git -c core.fsmonitor=false -c core.quotePath=false diff --no-ext-diff --no-textconv --no-color --cached -- . || exit
+git -c core.fsmonitor=false -c core.quotePath=false ls-files --others --exclude-standard -- . | sed 's/^/new file: /'`
 
 // showChanges shows the changes of the project that are not committed, one section for each file.
 func (u *ui) showChanges(string) {
@@ -37,29 +37,27 @@ func (u *ui) showChanges(string) {
 
 // changedFiles returns the sections of a diff, and one with the new files.
 func (u *ui) changedFiles(out string) (sections []pager.Section) {
+	var diff strings.Builder
 	var fresh []string
-	for _, part := range strings.Split("\n"+out, "\ndiff --git ") {
-		head, body, _ := strings.Cut(part, "\n@@")
-		if body == "" {
-			for l := range strings.Lines(part) {
-				if name, ok := strings.CutPrefix(l, "new file: "); ok {
-					fresh = append(fresh, strings.TrimSpace(name))
-				}
-			}
+	for l := range strings.Lines(out) {
+		if name, ok := strings.CutPrefix(l, "new file: "); ok {
+			fresh = append(fresh, strings.TrimSpace(name))
+		} else {
+			diff.WriteString(l)
+		}
+	}
+	for i, part := range strings.Split("\n"+diff.String(), "\ndiff --git ") {
+		if i == 0 { // before the first file
 			continue
 		}
-		if i := strings.Index(body, "\nnew file: "); i >= 0 {
-			for l := range strings.Lines(body[i+1:]) {
-				fresh = append(fresh, strings.TrimSpace(strings.TrimPrefix(l, "new file: ")))
-			}
-			body = body[:i]
+		head, body, hunks := strings.Cut(part, "\n@@")
+		first, rest, _ := strings.Cut(head, "\n")
+		_, name, _ := strings.Cut(first, " b/")
+		lines := func(width int) []string { return u.look.Changes("@@"+body, width) }
+		if !hunks { // a new mode or name, or a binary file
+			lines = func(width int) []string { return folded(term.EscapeStrict(rest), width) }
 		}
-		_, name, _ := strings.Cut(head[:max(0, strings.IndexByte(head+"\n", '\n'))], " b/")
-		text := "@@" + body
-		sections = append(sections, pager.Section{
-			Title: term.EscapeStrict(name),
-			Lines: func(width int) []string { return u.look.Changes(text, width) },
-		})
+		sections = append(sections, pager.Section{Title: term.EscapeStrict(name), Lines: lines})
 	}
 	if len(fresh) > 0 {
 		sections = append(sections, pager.Section{Title: term.Count(len(fresh), "new file"), Lines: func(width int) (lines []string) {
@@ -74,6 +72,10 @@ func (u *ui) changedFiles(out string) (sections []pager.Section) {
 
 // copyAnswer copies the newest answer of the model.
 func (u *ui) copyAnswer(string) {
+	if u.notify.off {
+		u.say("this terminal cannot copy; /transcript shows the answer")
+		return
+	}
 	for i := len(u.blocks) - 1; i >= 0; i-- {
 		if b := u.blocks[i]; b.Kind == conversation.Answer && b.Agent == "" {
 			u.notify.copyText(b.Text)

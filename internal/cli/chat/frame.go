@@ -2,6 +2,7 @@ package chat
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,6 +39,10 @@ func (u *ui) frame() frame {
 		return u.wholeFrame()
 	}
 	f := frame{rows: u.finished()}
+	if n := u.past.omitted; n > 0 {
+		f.rows = append([]string{u.look.Dim(fit(fmt.Sprintf("… %s not printed here: /transcript", term.Count(n, "row")), u.width))}, f.rows...)
+		u.past.omitted = 0
+	}
 	bottom, cursor := u.bottom()
 	top := u.top(max(0, u.height-len(bottom)))
 	f.lines = append(top, bottom...)

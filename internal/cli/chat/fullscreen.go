@@ -18,6 +18,7 @@ type past struct {
 	made    int // how many parts there were, for their ids
 	changed bool
 	page    *pager.Pager // nil before the first frame
+	omitted int          // rows that waited for the normal screen and were too many
 	rows    int          // of the page in the last frame
 	width   int          // of the last frame
 	unseen  int          // rows at the end of the page that came while the end was not visible
@@ -115,7 +116,9 @@ func (u *ui) wholeFrame() frame {
 	if u.leaving {
 		return frame{rows: rows[max(0, len(rows)-u.height+1):]}
 	}
-	u.rows = rows[max(0, len(rows)-maxUnprinted):]
+	left := max(0, len(rows)-maxUnprinted)
+	u.past.omitted += left
+	u.rows = rows[left:]
 	bottom, cursor := u.bottom()
 	room := max(0, u.height-len(bottom))
 	u.updatePast()
@@ -221,7 +224,7 @@ func (u *ui) wheel(name string) {
 	}
 }
 
-// toggleFullscreen is /fullscreen. Back on the normal screen, it prints what it has not seen.
+// toggleFullscreen is /fullscreen. The normal screen then gets the newest rows that it does not have.
 func (u *ui) toggleFullscreen(string) {
 	if u.look.Plain {
 		u.say("the plain form only adds lines")

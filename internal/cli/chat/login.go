@@ -94,12 +94,17 @@ func (u *ui) firstModel(provider string) {
 				return
 			}
 			u.choose("model for all runs", list, func(it pick.Item) {
-				if w, err := saverule.SetText(u.p.Environment(), []string{"model"}, it.Text); err != nil {
-					u.fail("model "+it.Text, err)
-				} else {
-					u.note("model " + it.Text + " is saved in " + w.File)
-				}
 				u.setModel(it.Text)
+				u.later(func(context.Context) func() {
+					w, err := saverule.SetText(u.p.Environment(), []string{"model"}, it.Text)
+					return func() {
+						if err != nil {
+							u.fail("model "+it.Text, err)
+							return
+						}
+						u.note("model " + it.Text + " is saved in " + w.File)
+					}
+				})
 			})
 		}
 	})

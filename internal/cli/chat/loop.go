@@ -93,6 +93,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 		events:  make(chan func(), 64), done: make(chan func(), 16), pressed: map[string]time.Time{},
 		notify: newNotifier(p.Getenv), full: start.Screen.Fullscreen, mouse: start.Screen.Mouse,
 	}
+	u.notify.off = u.notify.off || start.Screen.Plain
 	u.ctx, u.end = context.WithCancel(ctx)
 	u.cli = u.runProgram
 	u.started = u.now()
@@ -138,6 +139,12 @@ func (u *ui) openSession() {
 		if err == nil && ctx.Err() != nil { // the user has left
 			err = errors.Join(ctx.Err(), s.Close())
 		}
+		var undecided []settings.MCPServer
+		seen := false
+		if err == nil {
+			undecided, _ = s.Undecided(s.at().cwd) // the run reports the error
+			seen = u.seenNotices(s.About().Notices)
+		}
 		return func() {
 			u.opening = false
 			if err != nil {
@@ -156,15 +163,15 @@ func (u *ui) openSession() {
 			if n := s.About().Notice; n.Text != "" {
 				u.notice(n)
 			}
-			u.showNotices(s.About().Notices)
-			u.enter()
+			u.showNotices(s.About().Notices, seen)
+			u.enter("")
 			if u.start.Run.Continue && s.ID() == "" {
 				u.note("this project has no session yet; your next message begins one")
 			}
 			if err := s.Missing(); err != nil {
 				u.fail("", err)
 			}
-			u.askServers()
+			u.askServers(undecided)
 		}
 	})
 }
@@ -174,19 +181,19 @@ func (u *ui) notice(n env.Notice) { u.note(outcome.WithHint(n.Text, n.Hint)) }
 
 // askServers asks about the MCP servers that the user has not decided about, and then sends what
 // waits. Downloads need the terminal for themselves.
-func (u *ui) askServers() {
+func (u *ui) askServers(undecided []settings.MCPServer) {
 	ready := func() {
 		u.runEarly()
 		u.sendWaiting()
 	}
-	if list, err := u.s.Undecided(); err != nil || len(list) == 0 {
+	if len(undecided) == 0 {
 		ready()
 		return
 	}
-	s, fetch := u.s, question.FetchAtOnce(u.p, u.s.rules)
+	s, cwd, fetch := u.s, u.cwd, question.FetchAtOnce(u.p, u.s.rules)
 	var downloads []func()
 	u.inbox.Interview("MCP servers", func(a *question.Asker) {
-		list, err := s.Undecided() // without those that were decided before the user went back
+		list, err := s.Undecided(cwd) // without those that were decided before the user went back
 		if err == nil {
 			err = question.ApproveServers(u.ctx, u.p, a, s.rules, list, func(ctx context.Context, srv *settings.MCPServer, registry string) {
 				downloads = append(downloads, func() { fetch(ctx, srv, registry) })
@@ -226,6 +233,10 @@ func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err erro
 		if err == nil {
 			to, err = s.Find(ctx, id)
 		}
+		var undecided []settings.MCPServer
+		if err == nil && to.cwd != cwd {
+			undecided, _ = s.Undecided(to.cwd) // the run reports the error
+		}
 		return func() {
 			u.opening = false
 			if err != nil {
@@ -233,8 +244,12 @@ func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err erro
 				u.giveBack()
 				return
 			}
+			from := ""
+			if fork {
+				from = s.ID()
+			}
 			s.Enter(to)
-			u.enter()
+			u.enter(from)
 			if id == "" {
 				u.note("a new session begins with your next message")
 			}
@@ -248,7 +263,7 @@ func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err erro
 				then()
 			}
 			if u.cwd != cwd {
-				u.askServers()
+				u.askServers(undecided)
 				return
 			}
 			u.runEarly()
@@ -256,8 +271,9 @@ func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err erro
 	})
 }
 
-// enter shows the session of the conversation, and works in its folder.
-func (u *ui) enter() {
+// enter shows the session of the conversation, and works in its folder. A fork is a copy of another
+// session.
+func (u *ui) enter(copyOf string) {
 	if u.unfollow != nil {
 		u.unfollow()
 		u.unfollow = nil
@@ -281,7 +297,11 @@ func (u *ui) enter() {
 	u.blocks, u.answer, u.shown = nil, nil, false
 	u.inbox.Set(nil)
 	if u.s.ID() != "" {
-		u.note(strings.TrimSpace("session " + lastPart(u.s.ID()) + "  " + term.OneLine(about.Title)))
+		text := "session " + lastPart(u.s.ID()) + "  " + term.OneLine(about.Title)
+		if copyOf != "" {
+			text = "now in session " + lastPart(u.s.ID()) + ", a copy of " + lastPart(copyOf)
+		}
+		u.note(strings.TrimSpace(text))
 		u.follow()
 	}
 	u.mode, u.seenMode, u.model = "", "", ""
@@ -327,7 +347,9 @@ func (u *ui) follow() {
 // answered sends an answer of the inbox.
 func (u *ui) answered(a inbox.Answer) {
 	ans := a.Answer
-	ans.SaveTo = "" // the inbox has saved the rule
+	if ans.SaveTo = ""; a.Saved != "" { // the inbox has saved the rule
+		u.note(a.Saved)
+	}
 	u.later(func(ctx context.Context) func() {
 		_, err := u.s.Answer(ctx, &approval.Request{ID: a.ID, Digest: a.Digest}, ans)
 		return func() {

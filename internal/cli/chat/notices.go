@@ -22,10 +22,9 @@ const noticesFile = "notices.json"
 // maxSeen is how many folders are remembered.
 const maxSeen = 500
 
-// showNotices prints the notices about settings. Those that the user saw at the last start in this
-// folder are only counted.
-func (u *ui) showNotices(list []env.Notice) {
-	seen := u.seenNotices(list)
+// showNotices prints the notices about settings. Those that the user has seen at the last start in
+// this folder are only counted.
+func (u *ui) showNotices(list []env.Notice, seen bool) {
 	if seen {
 		u.note(term.Count(len(list), "notice") + " about settings and files, as at the last start; /notices shows them")
 		return

@@ -22,6 +22,8 @@ type place struct {
 	cwd   string             // of the next run
 	rules *settings.Settings // of this folder
 
+	commands []Expandable // of this folder, as they were when it was read
+
 	// Session.mu guards what follows.
 
 	id    string // "" before the first message of a new session
@@ -75,7 +77,8 @@ func (s *Session) newPlace(cwd string) (*place, error) {
 		return nil, err
 	}
 	spec.Permissions.Unattended = cmp.Or(s.flags.OnAsk, string(settings.UnattendedWait)) // a question waits, also when no terminal shows it
-	return &place{cwd: cwd, rules: rules, spec: spec, about: About{Cwd: cwd, Mode: cmp.Or(rules.Mode.Value, policy.ModeDefault), Model: spec.Model}}, nil
+	commands := expandables(s.p.Environment(), rules)
+	return &place{cwd: cwd, rules: rules, commands: commands, spec: spec, about: About{Cwd: cwd, Mode: cmp.Or(rules.Mode.Value, policy.ModeDefault), Model: spec.Model}}, nil
 }
 
 // openModel sets the name of the model of a new session. Without a model, [Session.Missing] reports it.

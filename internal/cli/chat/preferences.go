@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,10 +140,14 @@ func (u *ui) vim(string) {
 
 // keep saves a setting of the terminal in the user's settings.
 func (u *ui) keep(key, value string) {
-	w, err := saverule.SetText(u.p.Environment(), []string{"terminal", key}, value)
-	if err != nil {
-		u.fail(key+" "+value+" is not saved", err)
-		return
-	}
-	u.say(key + " " + value + ": saved in " + w.File)
+	u.later(func(context.Context) func() {
+		w, err := saverule.SetText(u.p.Environment(), []string{"terminal", key}, value)
+		return func() {
+			if err != nil {
+				u.fail(key+" "+value+" is not saved", err)
+				return
+			}
+			u.say(key + " " + value + ": saved in " + w.File)
+		}
+	})
 }

@@ -72,21 +72,21 @@ func (s *Session) Rewind(ctx context.Context, r api.Rewind) (plan *api.RewindRes
 	return plan, err
 }
 
-// Undecided returns the MCP servers of the run that the user has neither approved nor rejected. They
+// Undecided returns the MCP servers of a run in a folder that the user has neither approved nor rejected. They
 // are not started before the user has approved them.
-func (s *Session) Undecided() ([]settings.MCPServer, error) {
-	list, err := s.servers()
+func (s *Session) Undecided(cwd string) ([]settings.MCPServer, error) {
+	list, err := s.servers(cwd)
 	return slices.DeleteFunc(list, func(srv settings.MCPServer) bool {
 		return srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged
 	}), err
 }
 
 // servers returns the servers of the settings and of the sub-agents. In a workspace there are none.
-func (s *Session) servers() ([]settings.MCPServer, error) {
+func (s *Session) servers(cwd string) ([]settings.MCPServer, error) {
 	if s.in != nil {
 		return nil, nil
 	}
-	rules, err := s.flags.LoadSettings(s.p, s.at().cwd)
+	rules, err := s.flags.LoadSettings(s.p, cwd)
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,13 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 	"github.com/holdfast-dev/holdfast/session"
@@ -164,10 +166,12 @@ func shortPath(p string) string {
 // Expandable is a skill or command of the project that the user can call.
 type Expandable struct{ Name, Help string }
 
-// Commands returns the skills and commands that the user can call. Those that are not trusted are not
-// among them.
-func (s *Session) Commands() (list []Expandable) {
-	f, err := tools.FindSkills(s.p.Environment(), s.at().rules)
+// Commands returns the skills and commands that the user can call, as they were when the session was
+// opened. Those that are not trusted are not among them.
+func (s *Session) Commands() []Expandable { return s.at().commands }
+
+func expandables(e *env.Env, rules *settings.Settings) (list []Expandable) {
+	f, err := tools.FindSkills(e, rules)
 	if err != nil {
 		return nil
 	}

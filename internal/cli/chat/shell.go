@@ -26,6 +26,7 @@ type ownCommand struct {
 
 	mu  sync.Mutex
 	out []byte
+	cut int // bytes at the start that were not kept
 }
 
 func (c *ownCommand) end() {
@@ -48,6 +49,7 @@ func (c *ownCommand) Write(b []byte) (int, error) {
 	defer c.mu.Unlock()
 	c.out = append(c.out, b...)
 	if len(c.out) > 2*ownOutput {
+		c.cut += len(c.out) - ownOutput
 		c.out = append([]byte(nil), c.out[len(c.out)-ownOutput:]...)
 	}
 	return len(b), nil
@@ -57,6 +59,13 @@ func (c *ownCommand) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return string(c.out[max(0, len(c.out)-ownOutput):])
+}
+
+// omitted returns how many bytes before text were not kept.
+func (c *ownCommand) omitted() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cut + max(0, len(c.out)-ownOutput)
 }
 
 // shell runs a command of the user in the sandbox. The model gets it and its output with the next
@@ -105,6 +114,9 @@ func (u *ui) shellEnded(own *ownCommand, err error) {
 		return
 	}
 	text := out[max(0, len(out)-modelOutput):]
+	if n := own.omitted() + len(out) - len(text); n > 0 {
+		text = fmt.Sprintf("[… %d bytes before this are left out]\n%s", n, strings.ToValidUTF8(text, ""))
+	}
 	u.context = append(u.context, fmt.Sprintf("$ %s\n%s", own.line, strings.TrimRight(text, "\n")))
 	u.say("the agent sees this with your next message")
 }

@@ -145,27 +145,42 @@ func (u *ui) slash(text string, remember func()) bool {
 
 func (u *ui) chooseMode(name string) {
 	if name != "" {
-		u.setMode(policy.Mode(name))
+		u.confirmMode(policy.Mode(name))
 		return
 	}
 	var items []pick.Item
 	for _, m := range policy.Modes() {
 		items = append(items, pick.Item{Text: string(m), Detail: modeHelp(m)})
 	}
-	u.choose("permission mode", items, func(it pick.Item) { u.setMode(policy.Mode(it.Text)) })
+	u.choose("permission mode", items, func(it pick.Item) { u.confirmMode(policy.Mode(it.Text)) })
+}
+
+// confirmMode sets the mode. It asks first if the agent will then ask about almost nothing.
+func (u *ui) confirmMode(m policy.Mode) {
+	if m != policy.ModeBypass || u.currentMode() == m {
+		u.setMode(m)
+		return
+	}
+	items := []pick.Item{{Text: "keep the mode " + string(u.currentMode())}, {Text: "use " + string(m), Detail: modeHelp(m), Value: "use"}}
+	u.choose("allow everything without asking?", items, func(it pick.Item) {
+		if it.Value == "use" {
+			u.setMode(m)
+		}
+	})
 }
 
 // modeHelp says what a mode does.
 func modeHelp(m policy.Mode) string {
-	switch m {
-	case policy.ModeDefault:
-		return "ask before changes and commands"
-	case policy.ModeAcceptEdits:
-		return "edit files in the project without asking"
-	case policy.ModePlan:
-		return "only read, and make a plan"
-	}
-	return ""
+	return map[policy.Mode]string{
+		policy.ModeDefault:     "ask before changes and commands",
+		policy.ModeAcceptEdits: "edit files in the project without asking",
+		policy.ModePlan:        "only read, and make a plan",
+		policy.ModeAuto:        "ask little, and deny dangerous commands and reads of secrets",
+		policy.ModeDontAsk:     "deny what would be asked",
+		policy.ModeSilent:      "deny what would be asked, and web pages",
+		policy.ModeRestricted:  "deny what no rule allows, also reading",
+		policy.ModeBypass:      "ask about nothing that the limits allow",
+	}[m]
 }
 
 func (u *ui) setMode(m policy.Mode) { u.switchMode(m, nil) }

@@ -479,7 +479,7 @@ func (u *ui) perform(text string, remember func()) {
 		u.early = append(u.early, text)
 	case text[0] == '!' && len(text) > 1:
 		u.shell(strings.TrimSpace(text[1:]))
-	case text[0] == '#' && len(text) > 1 && text[1] != '#':
+	case text[0] == '#' && len(text) > 1 && text[1] != '#' && !strings.Contains(text, "\n"): // otherwise it is Markdown
 		u.memorize(strings.TrimSpace(text[1:]))
 	default:
 		u.send(text)

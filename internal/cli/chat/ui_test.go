@@ -347,7 +347,7 @@ func TestAttach(t *testing.T) {
 		other.close()
 	})
 	other.s = x.u.s
-	other.enter()
+	other.enter("")
 	y := &user{t: t, u: other}
 	y.answers("allow once", "y")
 	y.until("It is written.")
@@ -438,15 +438,23 @@ func TestDiffAndCopy(t *testing.T) {
 	}
 	git("init", "-q")
 	write("a.txt", "one\ntwo\n")
+	write("old.txt", "the same\n")
+	write("run.sh", "exit\n")
 	git("add", ".")
 	git("commit", "-qm", "first")
 	write("a.txt", "one\nthree\n")
 	write("b.txt", "new\n")
+	write("logo", "\x00\x01")
+	git("mv", "old.txt", "renamed.txt")
+	if err := os.Chmod(filepath.Join(x.u.cwd, "run.sh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "logo")
 	x.says("hi")
 	x.until("1 model call")
 	x.says("/diff")
 	s := x.until("three")
-	for _, want := range []string{"a.txt", "- two", "+ three", "1 new file", "b.txt"} {
+	for _, want := range []string{"a.txt", "- two", "+ three", "1 new file", "b.txt", "rename from old.txt", "Binary files /dev/null and b/logo differ", "new mode 100755"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("%q is missing in\n%s", want, s)
 		}

@@ -85,7 +85,7 @@ func TestForkIsQuiet(t *testing.T) {
 	x.answers("allow once", "y")
 	x.until("── ")
 	x.says("/fork")
-	x.until("session ")
+	x.until("a copy of ")
 	for !x.u.conv.State().CaughtUp {
 		x.step()
 	}

@@ -25,6 +25,7 @@ type Asker struct {
 	*term.Prompter
 	now   func() time.Time
 	by    string
+	saved string                                                                     // what the last answer has saved, and where
 	saver func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) // nil if rules cannot be saved
 }
 
@@ -138,6 +139,9 @@ func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
 	}
 }
 
+// Saved says what the last answer has saved, and in which file, or "".
+func (a *Asker) Saved() string { return a.saved }
+
 // canApplyToSession reports whether an answer may apply to the whole session.
 func canApplyToSession(q approval.Request) bool { return !q.OnceOnly() }
 
@@ -208,6 +212,7 @@ func (a *Asker) allowAlways(ctx context.Context, q approval.Request, layer strin
 		return false, nil
 	}
 	PrintSaved(a.Out, kept)
+	a.saved = kept.Text
 	return true, nil
 }
 

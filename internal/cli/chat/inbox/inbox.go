@@ -62,6 +62,7 @@ type Inbox struct {
 type Answer struct {
 	ID     string // of the approval request
 	Digest string // of what was shown
+	Saved  string // what the answer has saved in the settings, or ""
 	approval.Answer
 }
 
@@ -71,6 +72,7 @@ type entry struct {
 	own    *interview      // a question of the program instead of q, or nil
 	dialog *term.Dialog    // nil until the question is shown
 	result approval.Answer // when the dialog has ended
+	saved  string          // what the answer has saved
 	err    error
 	line   *edit.Editor // for the line that the dialog needs
 	sent   bool         // the answer is on its way
@@ -259,6 +261,7 @@ func (i *Inbox) start(e *entry) {
 		}
 		a.EnableSaving(i.p.Environment(), i.save)
 		e.result, e.err = a.Ask(context.Background(), e.q.Request) // Close ends it
+		e.saved = a.Saved()
 	})
 	i.step(e)
 }
@@ -296,7 +299,7 @@ func (i *Inbox) step(e *entry) {
 			return
 		}
 		e.sent = true
-		i.answers <- Answer{ID: e.q.ID, Digest: e.q.Digest, Answer: e.result}
+		i.answers <- Answer{ID: e.q.ID, Digest: e.q.Digest, Answer: e.result, Saved: e.saved}
 		i.choose()
 	}
 }

@@ -482,3 +482,15 @@ func TestSpace(t *testing.T) {
 		}
 	}
 }
+
+// Enter alone is not an answer, and says so.
+func TestEnterSaysWhatToPress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := choices()
+		u := newUser(t, q)
+		u.presses("enter")
+		if got := u.view(); !strings.Contains(got, "press one of the keys below") || u.answers(q) != nil {
+			t.Errorf("the view is\n%s", got)
+		}
+	})
+}

@@ -35,7 +35,8 @@ func (i *Inbox) Press(k edit.Key) edit.Result {
 		}
 		e.restart()
 		return edit.Handled
-	case "enter": // Enter alone is not an answer
+	case "enter": // alone, it is not an answer
+		i.tell("press one of the keys below")
 		return edit.Handled
 	case "", "space":
 		return i.pressLetter(e, k)
