@@ -26,7 +26,7 @@ func (c *Conversation) item(r source, it transcript.Encoded) {
 	case transcript.RoleUser:
 		c.userItem(r, it)
 	case transcript.RoleAssistant:
-		c.answer(r, it)
+		c.assistantItem(r, it)
 	case transcript.RoleTool:
 		c.results(r, it)
 	}
@@ -42,8 +42,8 @@ func (c *Conversation) remember(at itemAt) {
 	c.items = append(c.items, at)
 }
 
-// answer reports the blocks of a model's answer.
-func (c *Conversation) answer(r source, it transcript.Encoded) {
+// assistantItem reports the blocks of a model's answer.
+func (c *Conversation) assistantItem(r source, it transcript.Encoded) {
 	blocks := answerBlocks(it)
 	streamed := c.complete(r, blocks)
 	for i := range blocks {

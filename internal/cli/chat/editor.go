@@ -21,7 +21,7 @@ func (u *ui) editBox() {
 
 // editText lends the terminal to $EDITOR for a text. Then done gets what the user made of it.
 func (u *ui) editText(text string, done func(string)) {
-	u.outside = func() {
+	u.borrow = func() {
 		path, err := writeDraft(text)
 		if path != "" {
 			defer func() { _ = os.Remove(path) }()
@@ -43,7 +43,7 @@ func (u *ui) editText(text string, done func(string)) {
 
 // editFile lends the terminal to $EDITOR for a file.
 func (u *ui) editFile(path string) {
-	u.outside = func() {
+	u.borrow = func() {
 		if err := u.edit(path); err != nil {
 			u.fail("the editor failed", err)
 		}

@@ -13,8 +13,8 @@ import (
 // lend runs what needs the terminal, as the loop does.
 func (x *user) lend() {
 	x.t.Helper()
-	do := x.u.outside
-	if x.u.outside = nil; do == nil {
+	do := x.u.borrow
+	if x.u.borrow = nil; do == nil {
 		x.t.Fatal("nothing needs the terminal")
 	}
 	do()
@@ -55,12 +55,12 @@ func TestSearchInPage(t *testing.T) {
 	x.until("/help")
 	x.types("/")
 	x.types("o")
-	if x.u.outside != nil {
+	if x.u.borrow != nil {
 		t.Fatal("the editor is opened")
 	}
 	x.press("enter")
 	x.types("o")
-	if x.u.outside == nil {
+	if x.u.borrow == nil {
 		t.Fatal("the editor is not opened")
 	}
 }

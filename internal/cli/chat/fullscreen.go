@@ -61,7 +61,7 @@ func (p *past) settle(follows bool) {
 func (u *ui) print(rows ...string) { u.printRows(false, rows) }
 
 func (u *ui) printRows(draft bool, rows []string) {
-	if len(rows) == 0 || u.quiet {
+	if len(rows) == 0 || u.printed {
 		return
 	}
 	u.rows = append(u.rows, rows...)
@@ -71,7 +71,7 @@ func (u *ui) printRows(draft bool, rows []string) {
 
 // printLaidOut prints rows that the whole screen lays out again for another width.
 func (u *ui) printLaidOut(lines func(width int) []string) {
-	if u.quiet {
+	if u.printed {
 		return
 	}
 	u.rows = append(u.rows, lines(u.width)...)
@@ -84,7 +84,7 @@ func (u *ui) printBlock(b *conversation.Block) {
 		u.typed, u.last = slices.Delete(u.typed, i, i+1), b
 		return
 	}
-	if !u.quiet {
+	if !u.printed {
 		u.rows = append(u.rows, u.pastBlock(b)(u.width)...)
 	}
 	u.last = b

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 )
 
-// Missing returns an error if the session needs a model or a key before its next run. It fetches no
+// CheckModel returns an error if the session needs a model or a key before its next run. It fetches no
 // key.
-func (s *Session) Missing() error {
+func (s *Session) CheckModel() error {
 	s.mu.Lock()
 	model, workspace, base := s.about.Model, s.spec.Workspace, s.spec.ModelOptions.BaseURL
 	s.mu.Unlock()
@@ -49,7 +49,7 @@ func (u *ui) login(args string) {
 		u.say("usage: /login PROVIDER [--no-check]")
 		return
 	case len(words) > 0:
-		u.outside = func() { u.loginAt(words[0], words[1:]...) }
+		u.borrow = func() { u.loginAt(words[0], words[1:]...) }
 		return
 	}
 	var items []pick.Item

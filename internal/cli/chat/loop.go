@@ -168,7 +168,7 @@ func (u *ui) openSession() {
 			if u.start.Run.Continue && s.ID() == "" {
 				u.note("this project has no session yet; your next message begins one")
 			}
-			if err := s.Missing(); err != nil {
+			if err := s.CheckModel(); err != nil {
 				u.fail("", err)
 			}
 			u.askServers(undecided)
@@ -207,7 +207,7 @@ func (u *ui) askServers(undecided []settings.MCPServer) {
 			ready()
 			return
 		}
-		u.outside = func() {
+		u.borrow = func() {
 			for _, download := range downloads {
 				download()
 			}
@@ -253,7 +253,7 @@ func (u *ui) join(fork bool, find func(ctx context.Context) (id string, err erro
 			if id == "" {
 				u.note("a new session begins with your next message")
 			}
-			if u.quiet = fork; !fork { // the other session may be that of another project
+			if u.printed = fork; !fork { // the other session may be that of another project
 				u.context = nil
 				if u.own != nil {
 					u.own.left = true

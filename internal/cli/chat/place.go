@@ -81,7 +81,7 @@ func (s *Session) newPlace(cwd string) (*place, error) {
 	return &place{cwd: cwd, rules: rules, commands: commands, spec: spec, about: About{Cwd: cwd, Mode: cmp.Or(rules.Mode.Value, policy.ModeDefault), Model: spec.Model}}, nil
 }
 
-// openModel sets the name of the model of a new session. Without a model, [Session.Missing] reports it.
+// openModel sets the name of the model of a new session. Without a model, [Session.CheckModel] reports it.
 func (s *Session) openModel(ctx context.Context, l *place) error {
 	e := s.p.Environment()
 	given := cmp.Or(s.flags.Model, models.Default(e, l.rules))

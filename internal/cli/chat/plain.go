@@ -137,8 +137,8 @@ func (l *plain) loop(ctx context.Context, lines <-chan string, signals <-chan os
 // lend gives the terminal to a command that needs it, such as /login. Nothing else may read then: a key
 // that the user types must not become a message.
 func (l *plain) lend() {
-	do := l.u.outside
-	if l.u.outside = nil; do == nil {
+	do := l.u.borrow
+	if l.u.borrow = nil; do == nil {
 		return
 	}
 	if l.reading || !l.echo {

@@ -45,7 +45,7 @@ func (l *plain) print() error {
 	}
 	l.subAgents(add)
 	l.running(add)
-	l.state(add)
+	l.announceTurn(add)
 	l.question(add)
 	l.choose(add)
 	if !u.box.Empty() {
@@ -119,8 +119,8 @@ func (l *plain) running(add func(...string)) {
 	l.calls = seen
 }
 
-// state says whose turn it is, when that changes.
-func (l *plain) state(add func(...string)) {
+// announceTurn says whose turn it is, when that changes.
+func (l *plain) announceTurn(add func(...string)) {
 	u := l.u
 	st := u.conv.State()
 	if lost := st.Lost != nil; lost != l.lost {

@@ -29,24 +29,24 @@ func preferences(p *command.Program) settings.Terminal {
 	return *t
 }
 
-// off reports whether the user has turned something off.
-func off(v settings.Value[*bool]) bool { return v.Value != nil && !*v.Value }
+// disabled reports whether the user has turned something off.
+func disabled(v settings.Value[*bool]) bool { return v.Value != nil && !*v.Value }
 
 // use applies the user's settings.
 func (u *ui) use(t settings.Terminal) {
 	u.terminal = t
-	u.notify.silent, u.notify.quiet = off(t.Bell), off(t.Notifications)
+	u.notify.silent, u.notify.quiet = disabled(t.Bell), disabled(t.Notifications)
 	u.box.SetVi(t.Editor.Value == "vim")
 	u.look.Sides = t.Diff.Value
 	u.keys, _ = keymap.New(t.ChosenKeys()) // the settings report problems
 	u.look.Keys, u.inbox.Keys = u.keys, u.keys
 	u.shade = shadeOf(u.p.Getenv("COLORFGBG"))
-	u.paint(t.Theme.Value)
+	u.applyTheme(t.Theme.Value)
 }
 
-// paint changes the colors. With the theme auto or "", they are for the background of the terminal, if
+// applyTheme changes the colors. With the theme auto or "", they are for the background of the terminal, if
 // it is known; otherwise they are the 16 colors of its palette, which fit every background.
-func (u *ui) paint(theme string) {
+func (u *ui) applyTheme(theme string) {
 	u.terminal.Theme.Value = theme
 	shade := theme
 	if u.auto() {
@@ -91,7 +91,7 @@ func (u *ui) background(light bool) {
 	if light {
 		u.shade = "light"
 	}
-	u.paint(u.terminal.Theme.Value)
+	u.applyTheme(u.terminal.Theme.Value)
 }
 
 // shadeOf returns "light" or "dark" from the variable COLORFGBG, which some terminals set, or "". Its
@@ -123,8 +123,8 @@ func (u *ui) theme(name string) {
 	case !slices.Contains(settings.Themes, name):
 		u.say("usage: /theme " + strings.Join(settings.Themes, ", "))
 	default:
-		u.paint(name)
-		u.keep("theme", name)
+		u.applyTheme(name)
+		u.saveSetting("theme", name)
 	}
 }
 
@@ -135,11 +135,11 @@ func (u *ui) vim(string) {
 		name = "emacs"
 	}
 	u.box.SetVi(name == "vim")
-	u.keep("editor", name)
+	u.saveSetting("editor", name)
 }
 
-// keep saves a setting of the terminal in the user's settings.
-func (u *ui) keep(key, value string) {
+// saveSetting saves a setting of the terminal in the user's settings.
+func (u *ui) saveSetting(key, value string) {
 	u.later(func(context.Context) func() {
 		w, err := saverule.SetText(u.p.Environment(), []string{"terminal", key}, value)
 		return func() {

@@ -24,7 +24,7 @@ func (u *ui) remember() {
 
 // record adds a text to the history of the session.
 func (u *ui) record(e edit.Entry) {
-	e.Session = u.s.NextID()
+	e.Session = u.s.ReservedID()
 	u.try("history", func(ctx context.Context) error { return u.history.Add(ctx, e) })
 }
 
@@ -53,7 +53,7 @@ func (u *ui) sendWaiting() {
 	text := u.waiting[0]
 	u.sending = true
 	u.later(func(ctx context.Context) func() {
-		err := u.s.Missing()
+		err := u.s.CheckModel()
 		if err == nil {
 			err = u.s.Send(ctx, text)
 		}

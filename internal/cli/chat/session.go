@@ -59,8 +59,8 @@ func (s *Session) ID() string {
 	return s.id
 }
 
-// NextID returns the id of the session, or the one that a new session gets with its first message.
-func (s *Session) NextID() string {
+// ReservedID returns the id of the session, or the one that a new session gets with its first message.
+func (s *Session) ReservedID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nextID()
@@ -132,7 +132,7 @@ func (s *Session) Resume(ctx context.Context) error {
 // run starts or continues the run with the environment of this process, so that API keys are there
 // after a restart of the daemon.
 func (s *Session) run(ctx context.Context, here *place, text string) error {
-	if err := s.Missing(); err != nil {
+	if err := s.CheckModel(); err != nil {
 		return err
 	}
 	s.mu.Lock()

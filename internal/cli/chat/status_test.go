@@ -74,7 +74,7 @@ func TestContext(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 	x.press("enter")
-	if x.u.outside == nil {
+	if x.u.borrow == nil {
 		t.Error("the editor is not opened")
 	}
 }
@@ -120,7 +120,7 @@ func TestBackground(t *testing.T) {
 	x.settles()
 	x.u.p.Out.Color = true
 	x.u.p.Env = append(x.u.p.Env, "TERM=xterm-256color")
-	x.u.paint("auto")
+	x.u.applyTheme("auto")
 	if x.u.look.Style != markdown.ANSI16 || !x.u.asksBackground() {
 		t.Errorf("before the answer: style %d", x.u.look.Style)
 	}
@@ -136,7 +136,7 @@ func TestBackground(t *testing.T) {
 		}
 		seen[s] = true
 	}
-	x.u.paint("plain")
+	x.u.applyTheme("plain")
 	if x.u.background(true); x.u.look.Style != markdown.Plain || x.u.asksBackground() {
 		t.Errorf("plain: style %d", x.u.look.Style)
 	}

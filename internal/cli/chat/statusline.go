@@ -91,7 +91,7 @@ type statusOwn struct {
 func (u *ui) statusInput() statusInput {
 	st, s := u.conv.State(), u.parts()
 	in := statusInput{
-		Event: "Status", SessionID: u.s.NextID(), SessionName: st.Title, CWD: u.cwd, Model: statusModel{s.Model, s.Model[strings.LastIndexByte(s.Model, '/')+1:]},
+		Event: "Status", SessionID: u.s.ReservedID(), SessionName: st.Title, CWD: u.cwd, Model: statusModel{s.Model, s.Model[strings.LastIndexByte(s.Model, '/')+1:]},
 		Workspace: statusWorkspace{u.cwd, u.s.at().rules.Project}, Version: version.Current().Version, Cost: statusCost{USD: s.CostUSD},
 		Context:  statusContext{Input: st.Usage.Input, Output: st.Usage.Output, Size: s.Window, Tokens: s.Context},
 		Holdfast: statusOwn{s.Mode, s.Sandbox, s.Daemon, s.Branch, st.Working, s.Queue, s.Questions, s.DayUSD, s.BudgetUSD},

@@ -170,8 +170,8 @@ func (s *screen) suspend() error {
 
 // lendWhereNeeded gives the terminal to what needs it.
 func (s *screen) lendWhereNeeded() error {
-	do := s.u.outside
-	if s.u.outside = nil; do == nil {
+	do := s.u.borrow
+	if s.u.borrow = nil; do == nil {
 		return nil
 	}
 	return s.lend(do)

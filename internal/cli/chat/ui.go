@@ -57,7 +57,7 @@ type ui struct {
 	opening  bool           // the session of the conversation is being found
 	sent     func()         // is called when no message and no mode waits any more, or nil
 	pending  int            // pieces of work outside of the loop that have not returned
-	outside  func()         // needs the terminal for itself, or nil
+	borrow   func()         // needs the terminal for itself, or nil
 	unfollow func()         // ends the stream of events
 	follows  sync.WaitGroup // the goroutines that read it
 	cwd      string
@@ -98,7 +98,7 @@ type ui struct {
 	full    bool     // the conversation has the whole screen
 	mouse   bool     // the program has the mouse
 	rows    []string // finished rows that were not printed yet
-	quiet   bool     // what is read was printed before
+	printed bool     // what is read was printed before
 	done    chan func()
 	leaving bool
 	width   int
@@ -138,7 +138,7 @@ func (u *ui) apply(e *client.Event) {
 		u.seenMode, u.mode = m, ""
 	}
 	if e.CaughtUp {
-		u.quiet = false
+		u.printed = false
 		u.askOpen()
 		if e.Status == "" && u.conv.State().Working {
 			u.askHolder()
@@ -297,7 +297,7 @@ func (u *ui) say(text string) { u.tip = text }
 
 // fail prints an error with its hint.
 func (u *ui) fail(what string, err error) {
-	u.quiet = false
+	u.printed = false
 	text := errorText(err)
 	if what != "" {
 		text = what + ": " + text

@@ -170,7 +170,7 @@ func (i *Inbox) Set(list []conversation.Question) {
 			}
 		}
 	}
-	i.choose()
+	i.ensureCurrent()
 }
 
 // withdrawn tells the user about a question that was closed by something else than an own answer.
@@ -201,7 +201,7 @@ func (i *Inbox) Failed(id string, err error) {
 			e.restart()
 			e.note = "not answered: " + err.Error()
 			i.seen = sight{}
-			i.choose()
+			i.ensureCurrent()
 			return
 		}
 	}
@@ -230,8 +230,8 @@ func (i *Inbox) open() (list []*entry) {
 	return list
 }
 
-// choose makes a question current if none is.
-func (i *Inbox) choose() {
+// ensureCurrent makes a question current if none is.
+func (i *Inbox) ensureCurrent() {
 	if open := i.open(); !slices.Contains(open, i.current) {
 		i.current = nil
 		if len(open) > 0 {
@@ -263,7 +263,7 @@ func (i *Inbox) start(e *entry) {
 		e.result, e.err = a.Ask(context.Background(), e.q.Request) // Close ends it
 		e.saved = a.Saved()
 	})
-	i.step(e)
+	i.afterKey(e)
 }
 
 // restart asks a question from its beginning.
@@ -281,8 +281,8 @@ func (e *entry) needs() term.Need {
 	return e.dialog.Needs()
 }
 
-// step looks at what a dialog needs after a key.
-func (i *Inbox) step(e *entry) {
+// afterKey looks at what a dialog needs after a key.
+func (i *Inbox) afterKey(e *entry) {
 	e.lines = cache{}
 	switch e.needs() {
 	case term.NeedsLine:
@@ -300,7 +300,7 @@ func (i *Inbox) step(e *entry) {
 		}
 		e.sent = true
 		i.answers <- Answer{ID: e.q.ID, Digest: e.q.Digest, Answer: e.result, Saved: e.saved}
-		i.choose()
+		i.ensureCurrent()
 	}
 }
 

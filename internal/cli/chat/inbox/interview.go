@@ -27,7 +27,7 @@ func (i *Inbox) Interview(name string, ask func(*question.Asker), done func()) {
 	for _, e := range i.list {
 		e.lines = cache{} // their numbers have changed
 	}
-	i.choose()
+	i.ensureCurrent()
 }
 
 // Interviewing reports whether a question of the program waits.
@@ -50,6 +50,6 @@ func (i *Inbox) endInterview(e *entry) {
 		e.dialog.Close()
 	}
 	i.list = slices.DeleteFunc(i.list, func(o *entry) bool { return o == e })
-	i.choose()
+	i.ensureCurrent()
 	e.own.done()
 }

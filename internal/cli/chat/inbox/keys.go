@@ -75,7 +75,7 @@ func (i *Inbox) feed(e *entry, text string) edit.Result {
 		return edit.Ignored
 	}
 	e.began, e.note = true, ""
-	i.step(e)
+	i.afterKey(e)
 	e.offset = atEnd
 	return edit.Handled
 }
