@@ -2,19 +2,13 @@ package chat
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/compose"
-	"github.com/holdfast-dev/holdfast/internal/instructions"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/internal/term/pick"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -113,55 +107,4 @@ func (u *ui) windowOf(model string) int {
 		u.windows[model] = n
 	}
 	return n
-}
-
-// Instructions returns the instruction files of the session.
-func (s *Session) Instructions() ([]instructions.File, error) {
-	r, err := s.flags.ComposeOptions(s.p, s.at().cwd)
-	if err != nil {
-		return nil, err
-	}
-	files, done, err := compose.InstructionFiles(r)
-	if err != nil {
-		return nil, err
-	}
-	done()
-	return files, nil
-}
-
-// openMemory lists the instruction files; a chosen one is opened in $EDITOR.
-func (u *ui) openMemory(string) {
-	s := u.s
-	u.later(func(context.Context) func() {
-		files, err := s.Instructions()
-		return func() {
-			if err != nil {
-				u.fail("memory", err)
-				return
-			}
-			u.chooseMemory(files)
-		}
-	})
-}
-
-func (u *ui) chooseMemory(files []instructions.File) {
-	var items []pick.Item
-	for _, f := range files {
-		detail := term.Size(int64(f.Size)) + " · " + string(f.Memory)
-		if f.Truncated {
-			detail += " · cut"
-		}
-		items = append(items, pick.Item{Text: u.s.shortFile(f.Path), Value: f.Path, Detail: detail, Preview: func(w, _ int) []string {
-			return folded(term.Escape(f.Text), w)
-		}})
-	}
-	if path := u.memoryFile(); len(files) == 0 || !exists(path) {
-		items = append(items, pick.Item{Text: u.s.shortFile(path), Value: path, Detail: "create it"})
-	}
-	u.choose("instruction files; enter opens one in your editor", items, func(it pick.Item) { u.editFile(it.Value) })
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

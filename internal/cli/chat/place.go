@@ -172,3 +172,23 @@ func (s *Session) recordedSpec(ctx context.Context, id string) (runspec.Spec, er
 	spec.Permissions.Mode = "" // the session has its newest mode
 	return spec, nil
 }
+
+// Sandbox says in a few words what holds the commands of the session.
+func (s *Session) Sandbox() string {
+	switch {
+	case s.in != nil:
+		return "container"
+	case s.flags.NoSandbox:
+		return "none"
+	}
+	for _, box := range s.at().rules.Sandboxes {
+		switch n := box.Settings.Network; {
+		case n == nil || n.Ask == nil || *n.Ask: // other hosts need an approval
+		case len(n.AllowedDomains) == 0:
+			return "sandbox, no network"
+		default:
+			return "sandbox, listed hosts"
+		}
+	}
+	return "sandbox"
+}

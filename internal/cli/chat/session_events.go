@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
@@ -108,4 +109,25 @@ func (s *Session) reconnect(ctx context.Context) error {
 func isLost(err error) bool {
 	_, lost := errors.AsType[*client.Error](err)
 	return lost
+}
+
+// Blocks returns what there is of another session, such as that of a sub-agent.
+func (s *Session) Blocks(ctx context.Context, id string) (list []*conversation.Block, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := conversation.New(&conversation.Options{Cwd: s.at().cwd})
+	for e, err := range s.Client().Events(ctx, id, 0) {
+		if err != nil {
+			return list, err
+		}
+		for _, u := range c.Apply(e) {
+			if u.Block != nil {
+				list = append(list, u.Block)
+			}
+		}
+		if e.CaughtUp {
+			return list, nil
+		}
+	}
+	return list, nil
 }

@@ -10,13 +10,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
-	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
-	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
 	"github.com/holdfast-dev/holdfast/session"
@@ -161,114 +157,4 @@ func shortPath(p string) string {
 		return p[i+1:]
 	}
 	return p
-}
-
-// Expandable is a skill or command of the project that the user can call.
-type Expandable struct{ Name, Help string }
-
-// Commands returns the skills and commands that the user can call, as they were when the session was
-// opened. Those that are not trusted are not among them.
-func (s *Session) Commands() []Expandable { return s.at().commands }
-
-func expandables(e *env.Env, rules *settings.Settings) (list []Expandable) {
-	f, err := tools.FindSkills(e, rules)
-	if err != nil {
-		return nil
-	}
-	for _, sk := range f.Set.Skills {
-		if sk.UserInvocable {
-			list = append(list, Expandable{sk.Name, sk.Description})
-		}
-	}
-	return list
-}
-
-// Blocks returns what there is of another session, such as that of a sub-agent.
-func (s *Session) Blocks(ctx context.Context, id string) (list []*conversation.Block, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c := conversation.New(&conversation.Options{Cwd: s.at().cwd})
-	for e, err := range s.Client().Events(ctx, id, 0) {
-		if err != nil {
-			return list, err
-		}
-		for _, u := range c.Apply(e) {
-			if u.Block != nil {
-				list = append(list, u.Block)
-			}
-		}
-		if e.CaughtUp {
-			return list, nil
-		}
-	}
-	return list, nil
-}
-
-// Models returns the models that the user can choose from: those of the provider of the current one.
-func (s *Session) Models(ctx context.Context) ([]pick.Item, error) {
-	provider, _, _ := strings.Cut(s.About().Model, "/")
-	if provider == "scripted" { // has no list
-		return []pick.Item{{Text: s.About().Model}}, nil
-	}
-	if provider == "" {
-		return nil, models.NoModelError("no model is configured")
-	}
-	return s.ModelsOf(ctx, provider)
-}
-
-// ModelsOf returns the models of a provider.
-func (s *Session) ModelsOf(ctx context.Context, provider string) ([]pick.Item, error) {
-	rules := s.at().rules
-	at, err := models.Resolve(ctx, s.p.Environment(), provider, s.flags.BaseURL, rules)
-	if err != nil {
-		return nil, err
-	}
-	list, err := at.List(ctx, s.p.Environment(), rules)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]pick.Item, 0, len(list))
-	for _, m := range list {
-		detail := ""
-		if m.Context > 0 {
-			detail = strconv.Itoa(m.Context/1000) + "k tokens"
-		}
-		items = append(items, pick.Item{Text: provider + "/" + m.Model, Detail: detail})
-	}
-	return items, nil
-}
-
-// Window returns the size of the context window of a model in tokens; 0 if it is not known.
-func (s *Session) Window(model string) int {
-	s.mu.Lock()
-	if model == s.about.Model {
-		model = s.spec.Model // a script has another name than its file
-	}
-	rules := s.rules
-	s.mu.Unlock()
-	m, err := models.Open(context.Background(), s.p.Environment(), models.Choice{Model: model, BaseURL: s.flags.BaseURL, NoKey: true}, rules)
-	if err != nil {
-		return 0
-	}
-	return m.Primary.Info().Context
-}
-
-// Sandbox says in a few words what holds the commands of the session.
-func (s *Session) Sandbox() string {
-	switch {
-	case s.in != nil:
-		return "container"
-	case s.flags.NoSandbox:
-		return "none"
-	}
-	for _, box := range s.at().rules.Sandboxes {
-		switch n := box.Settings.Network; {
-		case n == nil || n.Ask == nil || *n.Ask: // other hosts need an approval
-		case len(n.AllowedDomains) == 0:
-			return "sandbox, no network"
-		default:
-			return "sandbox, listed hosts"
-		}
-	}
-	return "sandbox"
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,45 +123,4 @@ func (u *ui) shellEnded(own *ownCommand, err error) {
 func commandInput(line string) json.RawMessage {
 	b, _ := json.Marshal(map[string]string{"command": line}) // strings can always be encoded
 	return b
-}
-
-// memorize adds a line to the project's instructions.
-func (u *ui) memorize(text string) {
-	path := u.memoryFile()
-	u.later(func(context.Context) func() {
-		err := appendLine(path, "- "+text)
-		return func() {
-			if err != nil {
-				u.fail("note", err)
-				return
-			}
-			u.note("added to " + path + "; the agent reads it from the next session on, or from its next message if you say so")
-		}
-	})
-}
-
-// memoryFile returns the file of the project's instructions: the one that exists, or AGENTS.md.
-func (u *ui) memoryFile() string {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		if _, err := os.Stat(filepath.Join(u.cwd, name)); err == nil {
-			return filepath.Join(u.cwd, name)
-		}
-	}
-	return filepath.Join(u.cwd, "AGENTS.md")
-}
-
-func appendLine(path, line string) error {
-	b, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if len(b) > 0 && b[len(b)-1] != '\n' {
-		line = "\n" + line
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a file of the project
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(line + "\n")
-	return errors.Join(err, f.Close())
 }
