@@ -82,6 +82,7 @@ func TestEditColors(t *testing.T) {
 			w.write("calc.go", calc)
 			w.holdfast("")
 			w.says("/theme " + theme)
+			w.shows("theme " + theme + ": saved in")
 			w.shows("ask for something")
 			w.says("fix Add")
 			w.shows("allow once")

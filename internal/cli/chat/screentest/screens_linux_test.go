@@ -139,6 +139,7 @@ func TestStreamedColors(t *testing.T) {
 			w := newDesk(t, answerPlay(0, "0s")).open("one", 80, 40)
 			w.holdfast("")
 			w.says("/theme " + theme)
+			w.shows("theme " + theme + ": saved in")
 			w.says("a long answer please")
 			w.shows("The end.", "1 model call")
 			w.goldenColors("answer." + theme)
