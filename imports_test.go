@@ -61,6 +61,7 @@ var layers = map[string]int{
 	"internal/sandbox/caches":              0,
 	"internal/sandbox/quarantine":          0, // files that commands created under protected names
 	"internal/sandbox/realpath":            0,
+	"internal/inputimage":                  0, // images that users send to a model
 	"internal/inputlog":                    0, // the file with what the user sent
 	"internal/sandbox/seccomp":             0,
 	"internal/shellparse":                  0, // with the library that parses shell
@@ -230,12 +231,13 @@ var layers = map[string]int{
 	"internal/daemon/process": 12,
 
 	// what several command groups share
-	"internal/cli/chat/files":  12, // files that a prompt can mention
-	"internal/cli/chat/render": 12, // the conversation as lines of a terminal
-	"internal/cli/dial":        13, // it can serve the daemon in the process
-	"internal/cli/flags":       12,
-	"internal/cli/question":    12,
-	"internal/cli/view":        13,
+	"internal/cli/chat/clipboard": 12, // the image on the clipboard of the desktop
+	"internal/cli/chat/files":     12, // files that a prompt can mention
+	"internal/cli/chat/render":    12, // the conversation as lines of a terminal
+	"internal/cli/dial":           13, // it can serve the daemon in the process
+	"internal/cli/flags":          12,
+	"internal/cli/question":       12,
+	"internal/cli/view":           13,
 
 	// parts of the conversation
 	"internal/cli/chat/inbox": 13,

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
@@ -55,11 +56,7 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.agent.Close())
 	}
-	var input []transcript.Part
-	if spec.Prompt != "" {
-		input = []transcript.Part{transcript.Text{Text: spec.Prompt}}
-	}
-	go r.work(input)
+	go r.work(inputimage.Input(spec.Prompt, spec.Images))
 	return r, nil
 }
 

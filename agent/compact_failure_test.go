@@ -309,7 +309,7 @@ func TestDropThinkingKeepsRequiredThinking(t *testing.T) {
 
 // An image counts with its cost for the model, not with its bytes.
 func TestImageEstimate(t *testing.T) {
-	picture := transcript.Media{MIME: "image/png", Data: make([]byte, 200_000)}
+	picture := transcript.Media{MIME: "image/png", Data: append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01"), make([]byte, 200_000)...)}
 	m := play(t, step{text: "1"}, step{text: "2"}, step{text: "3"})
 	m.info.Context = 20_000
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})

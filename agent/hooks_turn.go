@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -53,6 +55,9 @@ func (l *loop) fireSessionEnd(ctx context.Context) error {
 // admit fires UserPromptSubmit for input and returns the items to append, or an *event.Error if a
 // hook blocks the prompt. Nothing of a blocked prompt is stored.
 func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcript.Encoded, error) {
+	if err := checkImages(input); err != nil {
+		return nil, err
+	}
 	var items []transcript.Encoded
 	input, meta, err := a.expand(ctx, input)
 	if err != nil {
@@ -81,6 +86,23 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 		return nil, err
 	}
 	return append(items, e), nil
+}
+
+// checkImages returns an error for an image that a provider would reject, because each later request
+// would contain it.
+func checkImages(input []transcript.Part) error {
+	for _, p := range input {
+		m, ok := p.(transcript.Media)
+		if !ok || len(m.Data) == 0 || !strings.HasPrefix(m.MIME, "image/") {
+			continue
+		}
+		if mime, err := inputimage.Check(m.Data); err != nil {
+			return err
+		} else if mime != m.MIME {
+			return fmt.Errorf("agent: the image is %s, not %s", mime, m.MIME)
+		}
+	}
+	return nil
 }
 
 // fireStop fires the hooks for the end of a turn. It returns true if a hook continues the turn; the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -37,6 +38,13 @@ func (s *Spec) Check() error {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	if err := inputimage.CheckAll(s.Images); err != nil {
+		e := &Error{Field: "images", Message: err.Error()}
+		if bad, ok := errors.AsType[*inputimage.Error](err); ok {
+			e.Help = bad.Hint()
+		}
+		return e
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ func (Spec) JSONSchema() json.RawMessage { return slices.Clone(schema()) }
 var schema = sync.OnceValue(func() []byte {
 	s, err := jsonschema.For[Spec](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
 	}})
 	if err == nil {
 		s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", "urn:holdfast:runspec:1", "A run of Holdfast"

@@ -148,6 +148,6 @@ func fill(v, base reflect.Value) {
 // ForResume returns the spec of a run that continues this run's session: without the prompt and the
 // other fields that apply only to the start.
 func (s Spec) ForResume(sessionID string) Spec {
-	s.Prompt, s.Hooks.Setup, s.Session = "", "", Session{ID: sessionID}
+	s.Prompt, s.Images, s.Hooks.Setup, s.Session = "", nil, "", Session{ID: sessionID}
 	return s
 }

@@ -13,13 +13,19 @@
 // The package only describes runs. Package holdfast and the daemon start them.
 package runspec
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
 
 // Spec describes one run. If a field is zero, the settings or the default apply. Before a spec is
 // passed to another process, its paths must be absolute: see [Spec.Resolve].
 type Spec struct {
 	// Prompt is the prompt of the run. An interrupted run continues without one.
 	Prompt string `json:"prompt,omitempty" jsonschema:"the prompt of the run"`
+	// Images are images for the model, after the text of the prompt.
+	Images []transcript.Media `json:"images,omitempty" jsonschema:"images for the model, with the prompt; only a run of a single agent takes them"`
 	// Model is PROVIDER/MODEL.
 	Model string `json:"model,omitempty" jsonschema:"PROVIDER/MODEL; overrides the models of a strategy's agents"`
 	// Cwd is the folder that the agent works in.

@@ -49,7 +49,7 @@ func kindTexts() map[Kind]kindText {
 		record.KindFileSaved:        {Holds: "data, path"},
 		record.KindModelCalled:      {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, NotWholeReason: whyStructure},
 		record.KindRedacted:         {Holds: "instead, listed, reason"},
-		record.KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
+		record.KindRunEvent:         {Holds: "input, text, images, message, strategy", Needs: runNeeds()},
 		record.KindAccess:           {Holds: "names of people and tokens, addresses", NotWholeReason: whyAccess, KeptReason: whyAccess},
 	}
 }

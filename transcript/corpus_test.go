@@ -136,7 +136,7 @@ func checkCanonical(t *testing.T, _ corpus.Case) {
 		Parts: []transcript.Part{
 			transcript.Text{Text: ""},
 			transcript.Text{Text: "Grüße 😀 \u202e \x00"},
-			transcript.Media{MIME: "image/png", Data: []byte{0x89, 'P', 'N', 'G', 0, 0xff}},
+			transcript.Media{Name: "a.png", MIME: "image/png", Data: []byte{0x89, 'P', 'N', 'G', 0, 0xff}},
 			transcript.Media{MIME: "audio/wav", URI: "file:///a%20b.wav"},
 			transcript.Media{MIME: "video/mp4", Extra: map[string]json.RawMessage{"handle": []byte(`{"store":"blobs","id":9007199254740993}`)}},
 			transcript.Structured{Value: []byte(`{ "numbers" : [ 1 , 1.0 , -0 , 1e400 , "1e400" , 9007199254740993 ] }`)},

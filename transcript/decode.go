@@ -148,7 +148,7 @@ func decodePart(b []byte) (Part, error) {
 	case "tool_result":
 		p = ToolResult{UseID: d.str("use_id"), Content: d.parts("content"), IsError: d.bool("is_error"), Extra: d.rest()}
 	case "media":
-		p = Media{MIME: d.str("mime"), Data: d.bytes("data"), URI: d.str("uri"), Extra: d.rest()}
+		p = Media{Name: d.str("name"), MIME: d.str("mime"), Data: d.bytes("data"), URI: d.str("uri"), Extra: d.rest()}
 	case "file":
 		p = File{Name: d.str("name"), MIME: d.str("mime"), Data: d.bytes("data"), URI: d.str("uri"), Extra: d.rest()}
 	case "structured":

@@ -243,10 +243,11 @@ func (w *writer) part(p Part) {
 		}
 		w.extra(p.Extra, "type", "use_id", "content", "is_error")
 	case Media:
+		w.str("name", p.Name)
 		w.str("mime", p.MIME)
 		w.bytes("data", p.Data)
 		w.str("uri", p.URI)
-		w.extra(p.Extra, "type", "mime", "data", "uri")
+		w.extra(p.Extra, "type", "name", "mime", "data", "uri")
 	case File:
 		w.str("name", p.Name)
 		w.str("mime", p.MIME)

@@ -43,12 +43,14 @@ type ToolResult struct {
 	Extra   map[string]json.RawMessage
 }
 
-// Media is an image, audio or video, inline or by URI.
+// Media is an image, audio or video, inline or by URI. Its JSON form with these tags is that of the
+// images of a run spec. The JSON form of an item has all fields, and a type.
 type Media struct {
-	MIME  string
-	Data  []byte // inline bytes; base64 in JSON
-	URI   string // address of the data, if it is not inline
-	Extra map[string]json.RawMessage
+	Name  string                     `json:"name,omitempty" jsonschema:"file name, for users"`
+	MIME  string                     `json:"mime,omitempty" jsonschema:"image/png, image/jpeg, image/gif or image/webp; default: from the content"`
+	Data  []byte                     `json:"data" jsonschema:"the content as base64"`
+	URI   string                     `json:"-"` // address of the data, if it is not inline
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // File is a document, inline or by URI.

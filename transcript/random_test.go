@@ -74,7 +74,7 @@ func plainPart(t *rapid.T) Part {
 			Data: texts.Draw(t, "data"), Redacted: rapid.Bool().Draw(t, "redacted"), Extra: x,
 		}
 	case 2:
-		return Media{MIME: texts.Draw(t, "mime"), Data: blobs.Draw(t, "bytes"), URI: texts.Draw(t, "uri"), Extra: x}
+		return Media{Name: texts.Draw(t, "name"), MIME: texts.Draw(t, "mime"), Data: blobs.Draw(t, "bytes"), URI: texts.Draw(t, "uri"), Extra: x}
 	case 3:
 		return File{
 			Name: texts.Draw(t, "name"), MIME: texts.Draw(t, "mime"), Data: blobs.Draw(t, "bytes"),

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // ListOptions filters a list. The daemon rejects a field that the list does not support.
@@ -102,13 +103,13 @@ func (c *Client) CreateRun(ctx context.Context, n *api.NewRun) (*api.RunInfo, er
 }
 
 // StartRun starts a prepared run.
-func (c *Client) StartRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
-	return c.run(ctx, "startRun", id, routes.RunInput{Input: input})
+func (c *Client) StartRun(ctx context.Context, id, input string, images ...transcript.Media) (*api.RunInfo, error) {
+	return c.run(ctx, "startRun", id, routes.RunInput{Input: input, Images: images})
 }
 
 // ContinueRun continues a run that has ended.
-func (c *Client) ContinueRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
-	return c.run(ctx, "continueRun", id, routes.RunInput{Input: input})
+func (c *Client) ContinueRun(ctx context.Context, id, input string, images ...transcript.Media) (*api.RunInfo, error) {
+	return c.run(ctx, "continueRun", id, routes.RunInput{Input: input, Images: images})
 }
 
 // StopRun cancels a run. It returns after the cancellation is recorded.
@@ -116,10 +117,10 @@ func (c *Client) StopRun(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "stopRun", id, nil)
 }
 
-// SteerRun adds a text to the next model call of a running run. SteeringID of the result is the
+// SteerRun adds a text and images to the next model call of a running run. SteeringID of the result is the
 // text's id for [Client.WithdrawSteering].
-func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, error) {
-	return c.run(ctx, "steerRun", id, routes.Steer{Text: text})
+func (c *Client) SteerRun(ctx context.Context, id, text string, images ...transcript.Media) (*api.RunInfo, error) {
+	return c.run(ctx, "steerRun", id, routes.Steer{Text: text, Images: images})
 }
 
 // StopSubagent stops the sub-agent of a running run that works in a session, or the turn of the

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -59,12 +59,13 @@ func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (
 		}
 		start = false
 	}
+	request.Images = nil // they are sent with the start
 	info, err := c.CreateRun(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	return c.newRun(info.RunID, func(ctx context.Context) error {
-		_, err := c.StartRun(ctx, info.RunID, spec.Prompt)
+		_, err := c.StartRun(ctx, info.RunID, spec.Prompt, spec.Images...)
 		return err
 	}), nil
 }
@@ -152,17 +153,12 @@ func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Request) (approv
 }
 
 // Send sends more input to the run. During a turn, the input is added to the next model request.
-// Otherwise it starts the next turn. Only text is supported.
+// Otherwise it starts the next turn. Only text and images are supported.
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
-	var lines []string
-	for _, p := range input {
-		text, ok := p.(transcript.Text)
-		if !ok {
-			return outcome.Invalid("only text can be sent to a run in the daemon", "name a file in the text instead")
-		}
-		lines = append(lines, text.Text)
+	text, images, err := inputimage.FromInput(input)
+	if err != nil {
+		return outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
-	text := strings.Join(lines, "\n")
 	if err := r.start(ctx); err != nil {
 		return err
 	}
@@ -171,7 +167,7 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 		return err
 	}
 	if !info.Status.Ended() {
-		_, err = r.c.SteerRun(ctx, r.id, text)
+		_, err = r.c.SteerRun(ctx, r.id, text, images...)
 		if !isStatus(err, http.StatusConflict) { // a conflict means that the run has just ended
 			return err
 		}
@@ -179,7 +175,7 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	r.mu.Lock()
 	r.over, r.stopped = false, false
 	r.mu.Unlock()
-	_, err = r.c.ContinueRun(ctx, r.id, text)
+	_, err = r.c.ContinueRun(ctx, r.id, text, images...)
 	return err
 }
 

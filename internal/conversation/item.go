@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/runtext"
@@ -110,8 +111,13 @@ const (
 // userItem reports the messages in an item of the user: an input, queued messages, or both.
 func (c *Conversation) userItem(r source, it transcript.Encoded) {
 	c.works(r)
-	older, input, steering := SplitInput(userText(it))
-	c.steered(r, it, older)
+	text, images := userText(it)
+	older, input, newer := SplitInput(text)
+	images = inputimage.Unlabelled(text, images)
+	c.steered(r, it, older, nil)
+	if newer == "" { // the images of an item come after its texts
+		input, images = inputimage.WithLabels(input, images), nil
+	}
 	if input != "" {
 		by := c.run.by
 		if strings.HasPrefix(c.run.typed, "/") { // the item has the expansion of the slash command
@@ -121,7 +127,7 @@ func (c *Conversation) userItem(r source, it transcript.Encoded) {
 		input, _ = record.CutCommands(input)
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: input, By: by})
 	}
-	c.steered(r, it, steering)
+	c.steered(r, it, newer, images)
 }
 
 // SplitInput splits the text of an item of the user into the input, the queued messages that are older
@@ -140,8 +146,8 @@ func SplitInput(text string) (older, input, newer string) {
 	return older, text, newer
 }
 
-// steered reports the queued messages in an item.
-func (c *Conversation) steered(r source, it transcript.Encoded, steering string) {
+// steered reports the queued messages in an item. The images belong to the last one.
+func (c *Conversation) steered(r source, it transcript.Encoded, steering string, images []transcript.Media) {
 	for steering != "" {
 		m := c.dequeue(steering)
 		if m.By == "" {
@@ -149,6 +155,9 @@ func (c *Conversation) steered(r source, it transcript.Encoded, steering string)
 		}
 		c.run.by = ""
 		steering = strings.TrimPrefix(strings.TrimPrefix(steering, m.raw), "\n\n")
+		if steering == "" {
+			m.Text = inputimage.WithLabels(m.Text, images)
+		}
 		c.block(r, Block{Kind: User, Item: it.ID(), Text: m.Text, By: m.By})
 	}
 }
@@ -171,21 +180,26 @@ func (c *Conversation) dequeue(steering string) Queued {
 	return Queued{Text: text, raw: steering}
 }
 
-// userText returns the text of an item, with a word for each image and file.
-func userText(it transcript.Encoded) string {
+// userText returns the text of an item, with a word for each file, and its images.
+func userText(it transcript.Encoded) (text string, images []transcript.Media) {
 	var list []string
 	for p := range it.Parts() {
-		switch kind := p.Type(); kind {
+		switch p.Type() {
 		case "text":
 			text, _ := jsonscan.Unquote(p.Field("text"))
 			list = append(list, text)
-		case "media", "file":
+		case "media":
+			var m transcript.Media // an image of an address has no data
+			if json.Unmarshal(p, &m) == nil {
+				images = append(images, m)
+			}
+		case "file":
 			name, _ := jsonscan.Unquote(p.Field("name"))
 			mime, _ := jsonscan.Unquote(p.Field("mime"))
-			list = append(list, fmt.Sprintf("[%s]", cmp.Or(name, mime, kind)))
+			list = append(list, fmt.Sprintf("[%s]", cmp.Or(name, mime, "file")))
 		}
 	}
-	return strings.Join(list, "\n")
+	return strings.Join(list, "\n"), images
 }
 
 // rewritten reports that the transcript was replaced.

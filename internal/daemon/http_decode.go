@@ -7,15 +7,14 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// readBody reads a JSON body. A missing body is treated as an empty one.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, routes.MaxBody))
+// readBody reads a JSON body of at most limit bytes. A missing body is treated as an empty one.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, refuse(outcome.TooLarge, fmt.Sprintf("the body is larger than %d bytes", routes.MaxBody), "")
+		return nil, refuse(outcome.TooLarge, fmt.Sprintf("the body is larger than %d bytes", limit), "")
 	}
 	if err != nil {
 		return nil, wrapProblem(outcome.Usage, "", fmt.Errorf("cannot read the body: %w", err))

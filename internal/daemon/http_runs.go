@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 func (a *service) runHandlers() map[string]func(*call) error {
@@ -72,8 +73,8 @@ func (a *service) createRun(c *call) error {
 	if err != nil {
 		return a.prepareError(c, o.Spec.Session.ID, err)
 	}
-	if q.Start == nil && spec.Prompt != "" || q.Start != nil && *q.Start {
-		if err := a.startOrDrop(c, p, spec.Prompt, o.Actor); err != nil {
+	if q.Start == nil && (spec.Prompt != "" || len(spec.Images) > 0) || q.Start != nil && *q.Start {
+		if err := a.startOrDrop(c, p, &spec, o.Actor); err != nil {
 			return err
 		}
 	}
@@ -95,12 +96,12 @@ func (a *service) prepareError(c *call, id string, err error) error {
 }
 
 // startOrDrop starts a run that was just prepared. If that fails, it discards the run.
-func (a *service) startOrDrop(c *call, p *runs.Prepared, input string, by runs.Actor) error {
+func (a *service) startOrDrop(c *call, p *runs.Prepared, spec *runspec.Spec, by runs.Actor) error {
 	start := a.o.Runs.Start
 	if p.Exists {
 		start = a.o.Runs.Continue
 	}
-	err := start(c.ctx(), p.Run, input, "", by)
+	err := start(c.ctx(), p.Run, spec.Prompt, "", by, spec.Images...)
 	if err == nil {
 		return nil
 	}
@@ -115,6 +116,8 @@ func (a *service) startOrDrop(c *call, p *runs.Prepared, input string, by runs.A
 // runOptions validates a request for a run and converts it to options of package runs.
 func (a *service) runOptions(c *call, q *api.NewRun, spec runspec.Spec) (*runs.PrepareOptions, error) {
 	switch s := &spec.Session; {
+	case len(spec.Images) > 0 && q.Start != nil && !*q.Start:
+		return nil, refuse(outcome.Usage, "images are sent with the request that starts the run", "POST /v1/runs/{id}/start")
 	case spec.Cwd == "" && spec.Workspace == "" && s.ID == "" && s.Resume == "":
 		return nil, refuse(outcome.Usage, "a new run needs cwd", "set cwd to an absolute folder on the daemon's machine")
 	case q.Environ != nil && c.caller.Method != "unix":
@@ -156,7 +159,7 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 	if err != nil {
 		return nil, wrapProblem(outcome.Usage, "", err)
 	}
-	spec.Prompt, spec.Strategy, spec.StrategyPath = "", nil, ""
+	spec.Prompt, spec.Images, spec.Strategy, spec.StrategyPath = "", nil, nil, ""
 	return &runs.PrepareOptions{Strategy: s, Spec: spec}, nil
 }
 
@@ -190,7 +193,7 @@ func (a *service) runAction(do func(c *call, id string) error) func(*call) error
 func (a *service) start(c *call, id string) error       { return a.begin(c, id, a.o.Runs.Start) }
 func (a *service) continueRun(c *call, id string) error { return a.begin(c, id, a.o.Runs.Continue) }
 
-func (a *service) begin(c *call, id string, start func(ctx context.Context, id, input, requestID string, by runs.Actor) error) error {
+func (a *service) begin(c *call, id string, start func(ctx context.Context, id, input, requestID string, by runs.Actor, images ...transcript.Media) error) error {
 	var q routes.RunInput
 	if err := c.into(&q); err != nil {
 		return err
@@ -198,7 +201,7 @@ func (a *service) begin(c *call, id string, start func(ctx context.Context, id, 
 	if _, err := a.o.Runs.Get(c.ctx(), id); err != nil { // the status for a missing run is always 404
 		return err
 	}
-	return start(c.ctx(), id, q.Input, "", c.actor())
+	return start(c.ctx(), id, q.Input, "", c.actor(), q.Images...)
 }
 
 func (a *service) steer(c *call) error {
@@ -210,15 +213,15 @@ func (a *service) steer(c *call) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	if q.Text == "" {
+	if q.Text == "" && len(q.Images) == 0 {
 		return refuse(outcome.Usage, "text is required", "")
 	}
 	var steering string
 	var err error
 	if q.Agent != "" {
-		err = a.o.Runs.SteerSubagent(c.ctx(), id, q.Agent, q.Text, "", c.actor())
+		err = a.o.Runs.SteerSubagent(c.ctx(), id, q.Agent, q.Text, "", c.actor(), q.Images...)
 	} else {
-		steering, err = a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
+		steering, err = a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor(), q.Images...)
 	}
 	if err != nil {
 		return err

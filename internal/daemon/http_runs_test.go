@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -298,4 +299,51 @@ func TestApprovalStream(t *testing.T) {
 		}
 	}
 	w.want(400, nil, "GET", "/v1/approvals?session=r1", "", "Accept: text/event-stream").problem(t)
+}
+
+// Images are sent with the input, with steering and with a continuation. Their bodies may be larger
+// than others.
+func TestRunImages(t *testing.T) {
+	const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+	head, err := base64.StdEncoding.DecodeString(dot)
+	must(t, err)
+	image := func(name string, size int) string {
+		return `{"name":"` + name + `","data":"` + base64.StdEncoding.EncodeToString(append(head[:len(head):len(head)], make([]byte, size)...)) + `"}`
+	}
+	w := newHTTPEnv(t)
+	body := func(more string) string { return `{"session_id":"r1","cwd":"` + t.TempDir() + `",` + more + `}` }
+	for more, want := range map[string]string{
+		`"images":[{"data":"aGVsbG8="}]`:                                "images: image 1: it is not an image that models accept",
+		`"images":[` + image("a.png", 4<<20) + `]`:                      "at most 3.75 MiB are allowed",
+		`"images":[{"data":"` + dot + `","mime":"image/gif"}]`:          "its type is image/png, not image/gif",
+		`"images":[{"data":"` + dot + `","uri":"https://example.org"}]`: "uri",
+		`"start":false,"images":[` + image("a.png", 0) + `]`:            "with the request that starts the run",
+	} {
+		if p := w.want(400, nil, "POST", "/v1/runs", body(more)).problem(t); !strings.Contains(p.Detail, want) {
+			t.Errorf("%s: %+v", want, p)
+		}
+	}
+	w.want(413, nil, "POST", "/v1/runs", body(`"input":"`+strings.Repeat("x", 10<<20)+`"`)).problem(t)
+	w.want(413, nil, "POST", "/v1/sessions/x/fork", `{"title":"`+strings.Repeat("x", 1<<20)+`"}`).problem(t)
+
+	w.want(201, nil, "POST", "/v1/runs", body(`"input":"push it","images":[`+image("a.png", 3<<20)+`]`))
+	w.waitApproval("r1", "git push")
+	w.want(400, nil, "POST", "/v1/runs/r1/steer", `{"text":""}`).problem(t)
+	w.want(400, nil, "POST", "/v1/runs/r1/steer", `{"text":"x","images":[{"data":"aGVsbG8="}]}`).problem(t)
+	w.want(200, nil, "POST", "/v1/runs/r1/steer", `{"text":"","images":[`+image("b.png", 0)+`]}`)
+	w.want(200, nil, "POST", "/v1/runs/r1/stop", "")
+	w.waitStatus("r1", api.StatusCancelled)
+	w.want(400, nil, "POST", "/v1/runs/r1/continue", `{"images":[{"data":"aGVsbG8="}]}`).problem(t)
+	w.want(200, nil, "POST", "/v1/runs/r1/continue", `{"input":"push again","images":[`+image("c.png", 0)+`]}`)
+	eventually(t, "the end", func() bool {
+		var r api.RunInfo
+		w.want(200, &r, "GET", "/v1/runs/r1", "")
+		return r.Segment == 2 && r.Status.Ended()
+	})
+	page := w.want(200, nil, "GET", "/v1/sessions/r1/export?format=jsonl", "").body
+	for _, name := range []string{"a.png", "b.png", "c.png"} {
+		if !strings.Contains(string(page), `{"type":"media","name":"`+name+`","mime":"image/png","data":"iVBOR`) {
+			t.Errorf("the transcript has no %s", name)
+		}
+	}
 }

@@ -145,7 +145,7 @@ func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error
 	if rt.RawBody != "" {
 		return c.serveRaw()
 	}
-	if c.body, err = readBody(w, r); err != nil {
+	if c.body, err = readBody(w, r, rt.BodyLimit()); err != nil {
 		return err
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})

@@ -35,19 +35,19 @@ func (c *socket) serveRequest(req wire.Request) {
 	case *wire.PrepareRun:
 		c.prepare(ctx, r)
 	case *wire.StartRun:
-		c.replyStarted(req, engine.Start(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
+		c.replyStarted(req, engine.Start(ctx, r.RunID, r.Input, r.RequestID, c.actor(), r.Images...))
 	case *wire.ContinueRun:
-		c.replyStarted(req, engine.Continue(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
+		c.replyStarted(req, engine.Continue(ctx, r.RunID, r.Input, r.RequestID, c.actor(), r.Images...))
 	case *wire.StopRun:
 		c.stopRun(ctx, r)
 	case *wire.UserInput:
 		c.fail(req, engine.Input(ctx, r.RunID, r.AgentName, r.InputRequestID, r.Text, c.actor()))
 	case *wire.SteerRun:
 		if r.AgentSession != "" {
-			c.fail(req, engine.SteerSubagent(ctx, r.RunID, r.AgentSession, r.Text, r.RequestID, c.actor()))
+			c.fail(req, engine.SteerSubagent(ctx, r.RunID, r.AgentSession, r.Text, r.RequestID, c.actor(), r.Images...))
 			return
 		}
-		_, err := engine.Steer(ctx, r.RunID, r.Text, r.RequestID, c.actor())
+		_, err := engine.Steer(ctx, r.RunID, r.Text, r.RequestID, c.actor(), r.Images...)
 		c.fail(req, err)
 	case *wire.PermissionDecision:
 		c.decide(ctx, r)
@@ -182,6 +182,9 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 	var spec runspec.Spec
 	if err := spec.Parse(r.Spec); err != nil {
 		return s, err
+	}
+	if len(spec.Images) > 0 {
+		return s, &runspec.Error{Field: "spec.images", Message: "images are sent with the message that starts the run", Help: "start_run with images"}
 	}
 	return s.Merge(spec), nil
 }

@@ -18,6 +18,8 @@ type RunFlags struct {
 	NoDaemon    bool
 	command.StoreFlags
 
+	Images []string
+
 	Worktree WorktreeFlag
 
 	WorkspaceFlags
@@ -36,6 +38,8 @@ func (c *RunFlags) Declare(b *command.Builder) {
 	b.Flag(&c.Takeover, "takeover", "", "", "Take over a session that another process has open.")
 	b.Flag(&c.NoDaemon, "no-daemon", "", "", "Run in this process even if a daemon is running. Same as HOLDFAST_NO_DAEMON=1.")
 	b.Include(&c.StoreFlags)
+	b.Heading = ""
+	b.Flag(&c.Images, "image", "i", "FILE", "Send this image with the prompt: PNG, JPEG, GIF or WebP, at most 3.75 MiB. Repeatable.")
 	b.Heading = "Folders"
 	b.Flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree on its own branch: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
 	b.Heading = ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -29,10 +30,8 @@ func (c *RunFlags) Spec(p *command.Program, cwd string, input []transcript.Part)
 	if s.Workspace != "" { // the workspace determines the folder, and its settings can name a model
 		s.Cwd, s.Model = "", c.Model
 	}
-	for _, part := range input {
-		if text, ok := part.(transcript.Text); ok {
-			s.Prompt += text.Text
-		}
+	if s.Prompt, s.Images, err = inputimage.FromInput(input); err != nil {
+		return s, err
 	}
 	if s.Environment.References, err = c.EnvReferences(); err != nil {
 		return s, err
@@ -42,6 +41,22 @@ func (c *RunFlags) Spec(p *command.Program, cwd string, input []transcript.Part)
 		return s, err
 	}
 	return s, s.Resolve(wd)
+}
+
+// ReadImages reads the files of --image.
+func (c *RunFlags) ReadImages(p *command.Program) (list []transcript.Media, err error) {
+	for _, name := range c.Images {
+		file, err := p.Path(name)
+		if err != nil {
+			return nil, err
+		}
+		m, err := inputimage.ReadFile(file)
+		if err != nil {
+			return nil, &outcome.Failure{Message: fmt.Sprintf("--image %s: %v", name, err), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
+		}
+		list = append(list, m)
+	}
+	return list, inputimage.CheckAll(list)
 }
 
 // Check rejects flags that contradict each other.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -18,19 +19,25 @@ import (
 // prompt.
 const stdinTimeout = 3 * time.Second
 
-// input returns the prompt: the argument, standard input, or both. Without a prompt, a resumed
+// input returns the prompt: the argument, standard input, or both, and the images. Without a prompt, a resumed
 // session continues from its last item.
 func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part, error) {
+	images, err := c.ReadImages(p)
+	if err != nil {
+		return nil, err
+	}
 	text := c.Prompt
 	if term.IsTerminal(p.Stdin) {
 		switch {
 		case text != "" && text != "-":
+		case len(images) > 0:
+			text = ""
 		case c.Resumes():
 			return nil, nil
 		default:
 			return nil, c.noPrompt()
 		}
-		return []transcript.Part{transcript.Text{Text: text}}, nil
+		return inputimage.Input(text, images), nil
 	}
 	alone := text == "" || text == "-"
 	in, err := readInput(ctx, p, !alone)
@@ -44,13 +51,13 @@ func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part,
 	case strings.TrimSpace(in) != "":
 		text += "\n\n" + in
 	}
-	if strings.TrimSpace(text) == "" {
+	if strings.TrimSpace(text) == "" && len(images) == 0 {
 		if c.Resumes() {
 			return nil, nil
 		}
 		return nil, c.noPrompt()
 	}
-	return []transcript.Part{transcript.Text{Text: text}}, nil
+	return inputimage.Input(text, images), nil
 }
 
 func (c *Cmd) noPrompt() error {

@@ -198,7 +198,7 @@ func (c *showCmd) part(p *command.Program, part transcript.Part) {
 		p.Out.Line("%s %s", word, t.Dim(term.Escape(part.UseID)))
 		c.body(p, part.Text())
 	case transcript.Media:
-		p.Out.Line("%s", t.Dim(fmt.Sprintf("[%s, %s]", term.Escape(part.MIME), term.Size(int64(len(part.Data))))))
+		p.Out.Line("%s", t.Dim(fmt.Sprintf("[%s, %s]", term.Escape(cmp.Or(part.Name, part.MIME)), term.Size(int64(len(part.Data))))))
 	case transcript.File:
 		p.Out.Line("%s", t.Dim(fmt.Sprintf("[file %s, %s]", term.Escape(part.Name), term.Size(int64(len(part.Data))))))
 	case transcript.Structured:

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -39,6 +40,7 @@ type Route struct {
 	Body         any    // zero value of the request's body; nil: no body
 	OptionalBody bool   // an empty object is a valid body
 	RawBody      string // the content type of a body that is not JSON; it replaces Body
+	Images       bool   // the body can contain images, so it may be larger
 
 	Status    int      // of a successful answer; 0 is 200
 	Also      []int    // other statuses of a successful answer
@@ -65,6 +67,14 @@ func (r *Route) Key() string { return r.Method + " " + r.Path }
 
 // Success returns the status of a successful answer.
 func (r *Route) Success() int { return max(r.Status, http.StatusOK) }
+
+// BodyLimit returns the maximum size of a JSON body in bytes.
+func (r *Route) BodyLimit() int64 {
+	if r.Images {
+		return maxImageBody
+	}
+	return MaxBody
+}
 
 // Idempotent reports whether the route accepts an Idempotency-Key.
 func (r *Route) Idempotent() bool { return r.Method == http.MethodPost && !r.Secret && !r.Streams }
@@ -114,6 +124,7 @@ const (
 	DefaultLimit = 50      // entries of a page
 	MaxLimit     = 500     // entries of a page
 	MaxBody      = 1 << 20 // bytes of a JSON body
+	maxImageBody = inputimage.MaxTotal/3*4 + MaxBody
 )
 
 // Parameters of several routes.

@@ -5,17 +5,20 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // RunInput is the body of a request that starts or continues a run.
 type RunInput struct {
-	Input string `json:"input,omitempty"`
+	Input  string             `json:"input,omitempty"`
+	Images []transcript.Media `json:"images,omitempty" jsonschema:"images with the input; only a run of a single agent takes them"`
 }
 
 // Steer is a text that the run gets with its next model call.
 type Steer struct {
-	Text  string `json:"text"`
-	Agent string `json:"agent,omitempty" jsonschema:"session of a sub-agent or teammate that gets the text, and no other agent"`
+	Text   string             `json:"text"`
+	Images []transcript.Media `json:"images,omitempty" jsonschema:"images with the text"`
+	Agent  string             `json:"agent,omitempty" jsonschema:"session of a sub-agent or teammate that gets the text, and no other agent"`
 }
 
 // Stop says what to stop.
@@ -57,6 +60,8 @@ func runRoutes() []Route {
 	resume := act("continue", "continueRun", "Continues a run that has ended or was interrupted.", RunInput{})
 	stop := act("stop", "stopRun", "Cancels a run, or stops one of its sub-agents. The answer is sent after the cancellation is recorded.", Stop{})
 	start.OptionalBody, resume.OptionalBody, stop.OptionalBody = true, true, true
+	steer := act("steer", "steerRun", "Adds a text to the next model call of a running run, or of one of its sub-agents. The answer has the text's id in steeringId, except for a sub-agent, which has the text at once.", Steer{})
+	start.Images, resume.Images, steer.Images = true, true, true
 	mode := act("mode", "setRunMode", "Changes the permission mode of a running run.", ModeChange{})
 	mode.Scope = api.ScopeApprove
 	return []Route{
@@ -72,7 +77,7 @@ func runRoutes() []Route {
 			Method: http.MethodPost, Path: "/v1/runs", ID: "createRun", Tag: "runs",
 			Doc: "Creates a run of a strategy or of a single agent. With a prompt or with start it is started. If the session " +
 				"already has a run, that run is continued (status 200). A session id chosen by the client makes the request safe to repeat.",
-			Scope: api.ScopeRun, Body: api.NewRun{}, Status: http.StatusCreated, Also: []int{http.StatusOK}, Response: api.RunInfo{},
+			Scope: api.ScopeRun, Body: api.NewRun{}, Status: http.StatusCreated, Also: []int{http.StatusOK}, Response: api.RunInfo{}, Images: true,
 			Problems: orNotFound(outcome.Conflict, outcome.Unavailable, outcome.NotOffered),
 		},
 		{
@@ -82,7 +87,7 @@ func runRoutes() []Route {
 		start,
 		resume,
 		stop,
-		act("steer", "steerRun", "Adds a text to the next model call of a running run, or of one of its sub-agents. The answer has the text's id in steeringId, except for a sub-agent, which has the text at once.", Steer{}),
+		steer,
 		{
 			Method: http.MethodDelete, Path: "/v1/runs/{id}/steering/{steering}", ID: "withdrawSteering", Tag: "runs",
 			Doc:   "Takes back a text that no model request has yet.",

@@ -31,6 +31,7 @@ func newSchemas() *schemas {
 	enum := func(list ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: list} }
 	return &schemas{named: map[string]*jsonschema.Schema{}, options: &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		rawType:                              {Description: "any JSON"},
+		reflect.TypeFor[[]byte]():            {Type: "string", ContentEncoding: "base64"},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
 		reflect.TypeFor[session.Digest]():    {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
 		reflect.TypeFor[api.ApprovalState](): enum(toAny(approvalStates())...),

@@ -26,6 +26,10 @@ func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.RunStatus
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)
 	}
+	e.Images = slices.Clone(e.Images)
+	for i := range e.Images {
+		e.Images[i].Name, _ = x.mask.Text(e.Images[i].Name)
+	}
 	for _, form := range []*wire.Raw{&e.Opened, &e.Result} {
 		*form, _ = x.mask.JSON(*form)
 	}

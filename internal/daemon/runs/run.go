@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // state is the state of a run in memory.
@@ -55,10 +56,11 @@ type run struct {
 	agents    map[string]*runAgent
 	approvals map[string]*pendingApproval
 	inputs    map[string]*inputRequest
-	asking    []*inputRequest // being recorded
-	steering  []steering      // texts that no agent has yet; guarded by the steering lock
-	sealed    bool            // no agent will read another text; changed while mu and the steering lock are held
-	changes   []policy.Change // changes for the agents that have not worked yet
+	asking    []*inputRequest    // being recorded
+	images    []transcript.Media // of the input of the segment; set before the run is launched
+	steering  []steering         // texts that no agent has yet; guarded by the steering lock
+	sealed    bool               // no agent will read another text; changed while mu and the steering lock are held
+	changes   []policy.Change    // changes for the agents that have not worked yet
 }
 
 // stopRequest describes who stopped the run.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -15,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/deltas"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -157,12 +159,12 @@ func (m *runAgent) open(ctx context.Context) error {
 
 // turn runs the agent until it has answered the input and all texts that wait for it. The input is
 // "" if there is no new input.
-func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, error) {
+func (m *runAgent) turn(ctx context.Context, input string, images []transcript.Media) (strategy.Output, error) {
 	var out strategy.Output
 	texts, err := m.x.takeSteering(ctx, false)
 	for err == nil {
 		var res *event.Result
-		if res, err = m.run(ctx, input, texts); err != nil {
+		if res, err = m.run(ctx, input, images, texts); err != nil {
 			break
 		}
 		out.Text, out.Finish = res.Text, string(res.Reason)
@@ -174,20 +176,17 @@ func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, err
 		if texts, err = m.x.takeSteering(ctx, m.x.strategy.Flow.SingleStep() && !queued); err == nil && len(texts) == 0 && !queued {
 			break
 		}
-		input = ""
+		input, images = "", nil
 	}
 	return out, err
 }
 
 // run runs the agent once and publishes its events. Texts that it did not take wait again.
-func (m *runAgent) run(ctx context.Context, input string, texts []steering) (*event.Result, error) {
+func (m *runAgent) run(ctx context.Context, input string, images []transcript.Media, texts []steering) (*event.Result, error) {
 	m.calls = 0
 	defer m.setBetween(false)
 	defer func() { m.x.putBack(texts) }()
-	var parts []transcript.Part
-	if input = withSteering(input, texts); input != "" {
-		parts = append(parts, transcript.Text{Text: input})
-	}
+	parts := inputimage.Input(withSteering(input, texts), append(slices.Clip(images), steeringImages(texts)...))
 	for e, err := range m.agent.Run(ctx, parts...) {
 		if errors.Is(err, approval.ErrSuspend) {
 			return nil, errSuspended
@@ -361,7 +360,7 @@ func (m *runAgent) continueStep(ctx context.Context, s strategy.Step, before *st
 	case err != nil:
 		return strategy.Output{}, err
 	case !p.admitted:
-		return m.turn(ctx, s.Input)
+		return m.turn(ctx, s.Input, m.x.images)
 	case p.done() && len(m.agent.Snapshot().Pending) == 0:
 		texts, err := m.x.takeSteering(ctx, m.x.strategy.Flow.SingleStep())
 		if len(texts) == 0 || err != nil {
@@ -369,9 +368,9 @@ func (m *runAgent) continueStep(ctx context.Context, s strategy.Step, before *st
 		}
 		m.x.putBack(texts)
 	}
-	out, err := m.turn(ctx, "")
+	out, err := m.turn(ctx, "", nil)
 	if errors.Is(err, agent.ErrNoInput) { // the model's answer was cut off
-		return m.turn(ctx, "Go on where you were interrupted.")
+		return m.turn(ctx, "Go on where you were interrupted.", nil)
 	}
 	return out, err
 }

@@ -21,9 +21,10 @@ import (
 type runHistory struct {
 	head     int64 // the seq of the last record that was read
 	segment  int
-	started  *wire.RunEvent // the newest start record, with its strategy
-	mode     policy.Mode    // the newest mode, or ""
-	forked   bool           // the start is in the session from which this one was forked
+	started  *wire.RunEvent     // the newest start record, with its strategy
+	mode     policy.Mode        // the newest mode, or ""
+	forked   bool               // the start is in the session from which this one was forked
+	images   []transcript.Media // of the input of the newest segment
 	begun    time.Time
 	status   api.RunStatus
 	steps    map[string]*stepRecord // key: a path; value: the step of the newest segment with that path
@@ -102,11 +103,11 @@ func (p *runHistory) apply(e *wire.RunEvent, rec session.Record) {
 		}
 		if !e.Resumed {
 			p.reset()
-			p.begun = rec.Time
+			p.begun, p.images = rec.Time, e.Images
 		}
 		p.segment, p.started, p.changes = e.Segment, e, e.Changes
 		if len(e.Steering) > 0 { // the input of the resume
-			p.steering = append(p.steering, steering{id: e.Steering[0], text: e.Text})
+			p.steering = append(p.steering, steering{id: e.Steering[0], text: e.Text, images: e.Images})
 		}
 	case wire.RunPolicy:
 		p.changes = append(p.changes, e.Changes...)
@@ -127,7 +128,7 @@ func (p *runHistory) apply(e *wire.RunEvent, rec session.Record) {
 		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
 		p.names[e.Session] = e.Agent
 	case wire.RunSteered:
-		p.steering = append(p.steering, steering{id: strings.Join(e.Steering, ""), text: e.Text})
+		p.steering = append(p.steering, steering{id: strings.Join(e.Steering, ""), text: e.Text, images: e.Images})
 	case wire.RunSteeringDelivered, wire.RunSteeringWithdrawn:
 		p.dropSteering(e.Steering...)
 	}

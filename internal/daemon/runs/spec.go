@@ -83,7 +83,7 @@ func (r *Runs) newestSession(ctx context.Context, s *runspec.Spec) (string, erro
 // separate fields for the prompt and the strategy.
 func (x *run) recordedSpec() *runspec.Spec {
 	s := x.opt.Spec
-	s.Prompt, s.Strategy, s.StrategyPath = "", nil, ""
+	s.Prompt, s.Images, s.Strategy, s.StrategyPath = "", nil, nil, ""
 	return &s
 }
 

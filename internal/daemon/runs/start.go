@@ -11,25 +11,28 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Start starts a prepared run in the background. The start is recorded when Start returns. The
 // error is START_FAILED.
-func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor) error {
+func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor, images ...transcript.Media) error {
 	x := r.lookup(id)
 	if x == nil {
 		return refuse(wire.CodeStartFailed, "No prepared run found for runId %s", id)
 	}
-	return withCode(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
+	return withCode(wire.CodeStartFailed, x.start(ctx, input, requestID, by, images))
 }
 
 // Continue continues a run that has ended. It continues with an input or, if the run was
 // interrupted, with the unfinished work. The run need not be prepared. The error is
 // CONTINUE_FAILED.
-func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
+func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor, images ...transcript.Media) error {
 	r.waitEnded(ctx, id)
 	x := r.lookup(id)
 	if x == nil {
@@ -42,10 +45,10 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 		}
 		defer x.dropPrepared() // drops the run unless it was started meanwhile
 	}
-	return withCode(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
+	return withCode(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by, images))
 }
 
-func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) error {
+func (x *run) proceed(ctx context.Context, input, requestID string, by Actor, images []transcript.Media) error {
 	x.mu.Lock()
 	at := x.state
 	x.mu.Unlock()
@@ -59,14 +62,17 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	switch p := x.past; {
 	case p == nil:
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " was never started", Tip: "start_run"}
-	case input == "" && len(p.steering) == 0 && (p.status == api.StatusCompleted || p.status == ""):
+	case input == "" && len(images)+len(p.steering) == 0 && (p.status == api.StatusCompleted || p.status == ""):
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " is completed; send an input to continue it"}
 	}
-	return x.start(ctx, input, requestID, by)
+	return x.start(ctx, input, requestID, by, images)
 }
 
 // start begins a segment of the run. It returns when the start of the segment is recorded.
-func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err error) {
+func (x *run) start(ctx context.Context, input, requestID string, by Actor, images []transcript.Media) (err error) {
+	if err := x.checkImages(images); err != nil {
+		return err
+	}
 	ctx, done, err := x.claimStart(ctx)
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 	}
 	e := wire.RunEvent{
 		Event: wire.RunStarted, Status: api.StatusRunning, By: by.Name, Via: by.Via, RequestID: requestID,
-		Strategy: &x.info, Spec: x.recordedSpec(), Input: input,
+		Strategy: &x.info, Spec: x.recordedSpec(), Input: input, Images: images,
 	}
 	from := x.completeStart(&e)
 	if err := x.open(ctx, by, &e); err != nil {
@@ -99,6 +105,17 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 		return errors.Join(err, x.release())
 	}
 	x.launch(e.Input)
+	return nil
+}
+
+// checkImages returns an error for images that cannot be sent, or that the run cannot take.
+func (x *run) checkImages(images []transcript.Media) error {
+	if err := inputimage.CheckAll(images); err != nil {
+		return err
+	}
+	if len(images) > 0 && (soleAgent(x.strategy) == "" || !x.strategy.Flow.SingleStep()) {
+		return outcome.Invalid("the strategy passes only text to its agents, so the run takes no images", "name the file in the text, or send the image while an agent works")
+	}
 	return nil
 }
 
@@ -129,17 +146,18 @@ func (x *run) recordStart(ctx context.Context, e wire.RunEvent, from []api.RunSt
 // completeStart completes the start of a segment with data from the run's history. It returns the recorded
 // statuses from which the segment may start.
 func (x *run) completeStart(e *wire.RunEvent) (from []api.RunStatus) {
-	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
+	x.segment, x.requestID, x.resumed, x.images = 1, e.RequestID, nil, e.Images
 	if p := x.past; p != nil {
 		from = []api.RunStatus{p.status}
 		x.segment = p.segment + 1
 		x.steering = slices.Clone(p.steering)
 		if p.status == api.StatusInterrupted && p.segment > 0 {
-			if e.Input != "" {
-				s := steering{id: x.r.o.Sessions.NewID(), text: e.Input}
+			if e.Input != "" || len(e.Images) > 0 {
+				s := steering{id: x.r.o.Sessions.NewID(), text: e.Input, images: e.Images}
 				x.steering, e.Steering, e.Text = append(x.steering, s), []string{s.id}, s.text
 			}
 			x.segment, x.resumed, e.Resumed, e.Input = p.segment, p, true, p.started.Input
+			x.images = p.images
 		} else {
 			for i := range x.steering {
 				x.steering[i].older = true

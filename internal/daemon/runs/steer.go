@@ -11,6 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -24,6 +26,7 @@ import (
 type steering struct {
 	id, text string
 	older    bool // than the input of the segment
+	images   []transcript.Media
 }
 
 // steeringLockName returns the name of the lock that is held while texts of a run are recorded,
@@ -31,11 +34,14 @@ type steering struct {
 // runAgent.between.
 func steeringLockName(id string) string { return "steer " + id }
 
-// Steer gives a running run a text for its agent, and returns the text's id. The text is recorded
+// Steer gives a running run a text and images for its agent, and returns the text's id. The text is recorded
 // when Steer returns. The working agent gets it with its next model call. If no agent works, the
 // next agent gets it with its input. If the run ends before, the next segment gets it. The error is
 // RUN_NOT_STEERABLE if the run is not running.
-func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) (string, error) {
+func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor, images ...transcript.Media) (string, error) {
+	if err := inputimage.CheckAll(images); err != nil {
+		return "", &Error{Code: wire.CodeValidation, Message: err.Error(), Tip: outcome.Hint(err)}
+	}
 	cannot := wireError(wire.RunNotSteerable(id))
 	x := r.lookup(id)
 	if x == nil || !x.running() {
@@ -49,10 +55,13 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	if x.sealed {
 		return "", cannot
 	}
+	if len(images) > 0 && inputimage.CheckAll(append(steeringImages(x.steering), images...)) != nil { // the agent gets all of them at once
+		return "", &Error{Code: wire.CodeConflict, Message: "too many images wait for the agent", Tip: "send the message when the agent has read the others"}
+	}
 	text, _ = x.mask.Text(text)
-	s := steering{id: r.o.Sessions.NewID(), text: text}
+	s := steering{id: r.o.Sessions.NewID(), text: text, images: images}
 	e := wire.RunEvent{
-		Event: wire.RunSteered, Segment: x.segment, Steering: []string{s.id}, Text: text, By: by.Name, Via: by.Via, RequestID: requestID,
+		Event: wire.RunSteered, Segment: x.segment, Steering: []string{s.id}, Text: text, Images: images, By: by.Name, Via: by.Via, RequestID: requestID,
 	}
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 		if errors.Is(err, runlog.ErrChanged) {
@@ -159,7 +168,7 @@ func (x *run) submit(ctx context.Context, m *runAgent) {
 	if len(x.steering) == 0 {
 		return
 	}
-	err := m.agent.Submit(context.WithoutCancel(ctx), transcript.Text{Text: steeringText(x.steering)})
+	err := m.agent.Submit(context.WithoutCancel(ctx), inputimage.Input(steeringText(x.steering), steeringImages(x.steering))...)
 	blocked, isBlocked := errors.AsType[*event.Error](err)
 	switch {
 	case err == nil:
@@ -216,6 +225,14 @@ func withSteering(input string, texts []steering) string {
 		}
 	}
 	return strings.Join(list, "\n\n")
+}
+
+// steeringImages returns the images of texts, in their order.
+func steeringImages(texts []steering) (list []transcript.Media) {
+	for _, s := range texts {
+		list = append(list, s.images...)
+	}
+	return list
 }
 
 // steeringText returns the steering as a message for the model, in the wording of the Open Agent

@@ -89,7 +89,7 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, 
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 		return strategy.Output{}, err
 	}
-	return m.turn(ctx, s.Input)
+	return m.turn(ctx, s.Input, x.images) // a run with images has only this step
 }
 
 func (x *run) agentSpec(name string) (strategy.Agent, bool) {

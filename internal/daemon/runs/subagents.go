@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -22,7 +24,10 @@ type subagentHost interface {
 // and to no other agent. The sub-agent has the text, and it is recorded, when SteerSubagent returns.
 // The error is RUN_NOT_STEERABLE if the run is not running, and CONFLICT if no sub-agent works there,
 // if it waits for an approval, or if a hook refuses the text.
-func (r *Runs) SteerSubagent(ctx context.Context, id, subagent, text, requestID string, by Actor) error {
+func (r *Runs) SteerSubagent(ctx context.Context, id, subagent, text, requestID string, by Actor, images ...transcript.Media) error {
+	if err := inputimage.CheckAll(images); err != nil {
+		return &Error{Code: wire.CodeValidation, Message: err.Error(), Tip: outcome.Hint(err)}
+	}
 	x, host, err := r.hostOf(id, subagent)
 	if err != nil {
 		return err
@@ -32,7 +37,7 @@ func (r *Runs) SteerSubagent(ctx context.Context, id, subagent, text, requestID 
 		return noSubagent(id, subagent)
 	}
 	text, _ = x.mask.Text(text)
-	err = a.Submit(context.WithoutCancel(ctx), transcript.Text{Text: steeringText([]steering{{text: text}})})
+	err = a.Submit(context.WithoutCancel(ctx), inputimage.Input(steeringText([]steering{{text: text}}), images)...)
 	blocked, isBlocked := errors.AsType[*event.Error](err)
 	switch {
 	case errors.Is(err, agent.ErrApprovalPending):
@@ -44,7 +49,7 @@ func (r *Runs) SteerSubagent(ctx context.Context, id, subagent, text, requestID 
 	case err != nil:
 		return err
 	}
-	return x.recordSubagent(ctx, subagent, wire.RunEvent{Event: wire.RunSubagentSteered, Text: text, By: by.Name, Via: by.Via, RequestID: requestID})
+	return x.recordSubagent(ctx, subagent, wire.RunEvent{Event: wire.RunSubagentSteered, Text: text, Images: images, By: by.Name, Via: by.Via, RequestID: requestID})
 }
 
 // StopSubagent stops the sub-agent of a running run that works in a session, or the turn of the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Limits of a client's message.
@@ -288,6 +289,10 @@ func (c *validation) member(f *form, m *jsontree.Member) {
 			}
 			if what := d.rule.check(&m.Value); what != "" {
 				c.addProblem(d.name, "%s", what)
+			} else if d.rule.images {
+				if err := m.Value.Decode(c.frame, new([]transcript.Media)); err != nil {
+					c.addProblem(d.name, "%v", err)
+				}
 			}
 			return
 		}

@@ -198,7 +198,7 @@ var sentences = map[string]string{
 	"client.continue_run":        "continues a run that has ended or was interrupted. Answer: `strategy_started`, or `CONTINUE_FAILED`.",
 	"client.stop_run":            "cancels a run, or stops one of its sub-agents. Answer: `strategy_error` with `CANCELLED` to all subscribers, or `RUN_NOT_FOUND`; for a sub-agent `subagent_stopped`, or `CONFLICT` if it does not work.",
 	"client.user_input":          "answers a `request_input`. Answer: `input_received` to all subscribers, or `NO_PENDING_INPUT`.",
-	"client.steer_run":           "adds a text to the next agent call of an active run, or of one of its sub-agents. Answer: `steer_queued` or `subagent_steered`, `RUN_NOT_STEERABLE`, or `CONFLICT` if the sub-agent does not work or waits for an approval.",
+	"client.steer_run":           "adds a text and images to the next agent call of an active run, or of one of its sub-agents. Answer: `steer_queued` or `subagent_steered`, `RUN_NOT_STEERABLE`, or `CONFLICT` if the sub-agent does not work or waits for an approval.",
 	"client.permission_decision": "answers a `request_permission`. Answer: `rule_kept` if it has `always`, or `NO_PENDING_PERMISSION`; otherwise none. `scope` and `always` require a session decision, `stop` a deny, `input` an `allow`.",
 	"client.update_policy":       "adds path rules to the guards of a run; `allow`, `deny` or `default` is required. Answer: `policy_updated` to all subscribers, `RUN_NOT_FOUND`, or `VALIDATION_ERROR` for an unknown tool.",
 	"client.set_mode":            "changes the permission mode of a run. Answer: `policy_updated` to all subscribers, or `RUN_NOT_FOUND`.",

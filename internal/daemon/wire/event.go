@@ -64,6 +64,10 @@ type RunEvent struct {
 	InputID  string `json:"input_id,omitempty"` // set in input_asked and input_given events
 	Text     string `json:"text,omitempty"`     // a prompt, the answer to an input request, steering, or a result
 
+	// Images are the images of a steered event, and of a started event: those of its Input, or, if it
+	// resumes a segment, of its Text.
+	Images []transcript.Media `json:"images,omitempty"`
+
 	// The ids of the texts of a steering event: one in steered and steering_withdrawn events. A
 	// started event with an id resumes an interrupted segment; its Text waits like that of a steered
 	// event.

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/holdfast-dev/holdfast/transcript"
+
 // Request is a message of a client. The key "type" of the JSON object is the type of the message.
 type Request interface {
 	// Type returns the message's type, such as "start_run".
@@ -58,6 +60,8 @@ type StartRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
 	Input string `json:"input,omitempty" jsonschema:"input of its first step"`
+
+	Images []transcript.Media `json:"images,omitempty" jsonschema:"images with the input, if the run has a single agent; the message must stay below its maximum size, and HTTP takes larger ones"`
 }
 
 // ContinueRun continues a run that has ended or was interrupted. For an interrupted run, Input may
@@ -66,6 +70,8 @@ type ContinueRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
 	Input string `json:"input,omitempty" jsonschema:"input of its first step; may be omitted for an interrupted run"`
+
+	Images []transcript.Media `json:"images,omitempty" jsonschema:"as in start_run"`
 }
 
 // StopRun cancels a run, or stops one of its sub-agents. Answer: strategy_error with CANCELLED to its
@@ -93,6 +99,8 @@ type SteerRun struct {
 	RunID        string `json:"runId" jsonschema:"the run"`
 	Text         string `json:"text" jsonschema:"text for the next model call"`
 	AgentSession string `json:"agentSession,omitempty" jsonschema:"session of a sub-agent or teammate that gets the text, and no other agent"`
+
+	Images []transcript.Media `json:"images,omitempty" jsonschema:"images with the text; sizes as in start_run"`
 }
 
 // PermissionDecision answers a request_permission. The direct answer is NO_PENDING_PERMISSION or,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
@@ -26,6 +27,7 @@ type rule struct {
 	max      int64    // maximum of a number; 0 is no limit
 	items    int      // maximum number of entries in a list
 	budget   bool     // a number is a limit in US dollars: -1 removes it
+	images   bool     // a list has images
 }
 
 // check returns the problem that a value has, or "".
@@ -103,6 +105,9 @@ func (r *rule) list(items []jsontree.Node) string {
 	}
 	for i := range items {
 		n := &items[i]
+		if r.images { // see member
+			continue
+		}
 		if n.Kind != jsontree.Text {
 			return fmt.Sprintf("entry %d must be %s, not %s", i+1, jsontree.Text, n.Show())
 		}
@@ -118,6 +123,7 @@ const maxPath = 4096 // bytes of a path, a glob, a rule, a name
 var (
 	nameRule  = rule{bytes: maxPath, nonEmpty: true, plain: true}
 	textRule  = rule{bytes: MaxText}
+	imageRule = rule{items: inputimage.MaxCount, images: true}
 	globsRule = rule{items: MaxGlobs, bytes: maxPath, nonEmpty: true, plain: true}
 )
 
@@ -138,6 +144,7 @@ var rules = map[string]rule{
 	"mode":                {enum: names(policy.Modes())},
 	"maxBudgetUsd":        {budget: true},
 	"tool":                nameRule,
+	"images":              imageRule,
 	"token":               nameRule,
 	"client":              {bytes: 256, plain: true},
 	"protocol":            {max: Protocol},

@@ -74,6 +74,7 @@ func ref(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$de
 func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 	m := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Raw]():               {},
+		reflect.TypeFor[[]byte]():            {Type: "string", ContentEncoding: "base64"},
 		reflect.TypeFor[StreamEvent]():       ref("event"),
 		reflect.TypeFor[Time]():              {Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
@@ -154,6 +155,9 @@ func requestSchema(r *request) *jsonschema.Schema {
 		d.rule.describe(p)
 		if p.Items != nil {
 			d.rule.describe(p.Items)
+			if d.rule.images {
+				p.Items.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
+			}
 			p.MaxItems, p.Items.MaxItems = &d.rule.items, nil
 		}
 	}

@@ -3,6 +3,7 @@ package convert
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	_ "embed" // the page's style
 	"encoding/base64"
 	"encoding/json"
@@ -101,7 +102,7 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 		switch p.MIME {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
 			if len(p.Data) > 0 {
-				fmt.Fprintf(w, "<img alt=\"image\" src=\"data:%s;base64,%s\">\n", p.MIME, base64.StdEncoding.EncodeToString(p.Data))
+				fmt.Fprintf(w, "<img alt=\"%s\" src=\"data:%s;base64,%s\">\n", htmlpage.Escape(cmp.Or(p.Name, "image")), p.MIME, base64.StdEncoding.EncodeToString(p.Data))
 				return
 			}
 		}

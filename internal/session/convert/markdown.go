@@ -256,7 +256,7 @@ func partDescription(p transcript.Part) string {
 	}
 	switch p := p.(type) {
 	case transcript.Media:
-		return about("media", "", p.MIME, p.URI, p.Data)
+		return about("media", p.Name, p.MIME, p.URI, p.Data)
 	case transcript.File:
 		return about("file", p.Name, p.MIME, p.URI, p.Data)
 	case transcript.Custom:

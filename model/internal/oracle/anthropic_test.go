@@ -58,7 +58,7 @@ func TestAnthropic(t *testing.T) {
 			}},
 			transcript.ToolResult{UseID: "toolu_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}.Item(),
 			transcript.ToolResult{UseID: "toolu_2", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no such file"}}}.Item(),
-			transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
+			transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{Name: "plan.png", MIME: "image/png", Data: []byte("png")}}},
 		),
 	})
 	got := s.sent(t, headers...)

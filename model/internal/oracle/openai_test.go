@@ -43,7 +43,7 @@ func TestOpenAI(t *testing.T) {
 				transcript.ToolUse{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"path":"a \"b\"\\.go"}`)},
 			}},
 			transcript.ToolResult{UseID: "call_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}.Item(),
-			transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
+			transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{Name: "plan.png", MIME: "image/png", Data: []byte("png")}}},
 		),
 	})
 	got := s.sent(t, headers...)
