@@ -19,7 +19,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Kind is the kind of a block.
@@ -84,9 +86,14 @@ type Queued struct {
 	Text string
 	By   string // who sent it
 	raw  string // the text with the commands that the user ran
+	// Images came with the text, which has labels of some of them: see [Queued.Shown].
+	Images []transcript.Media
 	// Delivered means that the agent has it, and the model's next request will: it cannot be withdrawn.
 	Delivered bool
 }
+
+// Shown returns the text with a label for each image.
+func (q Queued) Shown() string { return inputimage.WithLabels(q.Text, q.Images) }
 
 // Agent is a sub-agent or a teammate.
 type Agent struct {

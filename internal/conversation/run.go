@@ -16,18 +16,19 @@ import (
 
 // runEvent has the fields of a [wire.RunEvent] that a conversation shows.
 type runEvent struct {
-	Event    string            `json:"event"`
-	By       string            `json:"by"`
-	Via      string            `json:"via"`
-	Resumed  bool              `json:"resumed"`
-	StepName string            `json:"step_name"`
-	Agent    string            `json:"agent"`
-	Input    string            `json:"input"`
-	Text     string            `json:"text"`
-	Message  string            `json:"message"`
-	Steering []string          `json:"steering"`
-	Usage    *transcript.Usage `json:"usage"`
-	Cost     float64           `json:"cost_usd"`
+	Event    string             `json:"event"`
+	By       string             `json:"by"`
+	Via      string             `json:"via"`
+	Resumed  bool               `json:"resumed"`
+	StepName string             `json:"step_name"`
+	Agent    string             `json:"agent"`
+	Input    string             `json:"input"`
+	Text     string             `json:"text"`
+	Message  string             `json:"message"`
+	Steering []string           `json:"steering"`
+	Images   []transcript.Media `json:"images"`
+	Usage    *transcript.Usage  `json:"usage"`
+	Cost     float64            `json:"cost_usd"`
 	Result   struct {
 		Type string `json:"type"`
 	} `json:"result"`
@@ -139,7 +140,7 @@ func (c *Conversation) queue(e *runEvent) {
 	for _, id := range e.Steering {
 		if !slices.ContainsFunc(c.state.Queue, func(q Queued) bool { return q.ID == id }) {
 			text, _ := record.CutCommands(e.Text)
-			c.state.Queue = append(c.state.Queue, Queued{ID: id, Text: text, By: e.who(), raw: e.Text})
+			c.state.Queue = append(c.state.Queue, Queued{ID: id, Text: text, Images: e.Images, By: e.who(), raw: e.Text})
 		}
 	}
 }

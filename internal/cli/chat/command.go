@@ -29,7 +29,7 @@ func (c *Cmd) Declare(b *command.Builder) {
 	b.Heading = "Output"
 	b.Flag(&c.Print, "print", "p", "", "Print the answer and exit: the same as holdfast run, with its flags.")
 	b.Include(&c.ScreenFlags)
-	b.HideExcept("model", "continue", "resume", "print", "permission-mode", "plain", "fullscreen", "mouse")
+	b.HideExcept("model", "continue", "resume", "image", "print", "permission-mode", "plain", "fullscreen", "mouse")
 }
 
 // runFlags name the flags for the files of the package that do the work.

@@ -11,12 +11,11 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
 
 // editBox lets the user edit the text of the box in $EDITOR.
 func (u *ui) editBox() {
-	u.editText(u.box.Text(), func(text string) { u.box.Set(edit.Entry{Text: strings.TrimRight(text, "\n")}) })
+	u.editText(u.box.Text(), func(text string) { u.box.Set(u.labels.entry(strings.TrimRight(text, "\n"), nil)) })
 }
 
 // editText lends the terminal to $EDITOR for a text. Then done gets what the user made of it.

@@ -104,7 +104,11 @@ func (u *ui) bottom() (lines []string, cursor *live.Position) {
 	}
 	waits, _ := u.inbox.View(u.width, 1, u.now())
 	lines = append(lines, waits...)
-	for _, w := range append(slices.Clone(u.early), u.waiting...) {
+	sending := slices.Clone(u.early)
+	for _, m := range u.waiting {
+		sending = append(sending, m.text)
+	}
+	for _, w := range sending {
 		w, _ = record.CutCommands(w)
 		lines = append(lines, u.look.Dim(fit("sending  "+term.Escape(term.OneLine(w)), u.width)))
 	}

@@ -221,7 +221,7 @@ func TestPlainEndWhileWaiting(t *testing.T) {
 		x.step()
 	}
 	l := &plain{u: x.u, ended: true, check: true}
-	x.u.waiting = []string{"hello"}
+	x.u.waiting = []message{{text: "hello"}}
 	for x.u.pending > 0 {
 		x.step()
 	}

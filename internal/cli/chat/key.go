@@ -56,7 +56,7 @@ func (u *ui) translate(k edit.Key) (edit.Key, bool) {
 
 const textHelp = `
 Text
-  @file                      name a file; Tab completes it
+  @file                      name a file, or send an image; Tab completes it
   !command                   run your own command in the sandbox; the agent sees the output with your next message
   #text                      add a line to the project's instructions
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/chat/clipboard"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/inbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/chat/render"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -95,7 +97,7 @@ func newUI(ctx context.Context, p *command.Program, start *Start) (*ui, error) {
 	}
 	u.notify.off = u.notify.off || start.Screen.Plain
 	u.ctx, u.end = context.WithCancel(ctx)
-	u.cli = u.runProgram
+	u.cli, u.clipboard = u.runProgram, (&clipboard.System{OS: runtime.GOOS, Getenv: p.Getenv, Run: clipboard.Run}).Image
 	u.started = u.now()
 	u.use(terminal)
 	return u, nil
@@ -124,8 +126,13 @@ func (u *ui) begin(start *Start) {
 	u.printLaidOut(func(width int) []string { return u.look.Banner(banner, width) })
 	u.last = &conversation.Block{Kind: conversation.Answer} // an empty row follows
 	u.start = start
-	if start.Prompt != "" {
-		u.waiting = append(u.waiting, start.Prompt)
+	if start.Prompt != "" || len(start.Images) > 0 {
+		m := message{text: start.Prompt}
+		for _, i := range start.Images {
+			m.text += " " + u.labels.add(i)
+		}
+		m.text, m.images = strings.TrimSpace(m.text), start.Images
+		u.waiting = append(u.waiting, m)
 	}
 	u.openSession()
 }

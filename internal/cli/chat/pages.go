@@ -128,7 +128,7 @@ func (u *ui) help(string) {
 const plainHelp = `Text
   text        a message; while the agent works, it reads the message before its next step
   text \      a backslash at the end continues the message in the next line
-  @file       name a file
+  @file       name a file, or send an image
   !command    run your own command in the sandbox; the agent sees the output with your next message
   #text       add a line to the project's instructions
   a number    an answer to the question, or an entry of the list, that was printed last
@@ -212,8 +212,8 @@ func (u *ui) openRewind() {
 func (u *ui) chooseMessage(points []Message) {
 	var items []pick.Item
 	for i, m := range slices.Backward(points) {
-		items = append(items, pick.Item{Text: term.OneLine(m.Text), Value: fmt.Sprint(i), Preview: func(w, h int) []string {
-			return folded(term.Escape(m.Text), w)
+		items = append(items, pick.Item{Text: term.OneLine(m.shown()), Value: fmt.Sprint(i), Preview: func(w, h int) []string {
+			return folded(term.Escape(m.shown()), w)
 		}})
 	}
 	u.choose("go back to before this message", items, func(it pick.Item) {
@@ -277,7 +277,7 @@ func (u *ui) rewind(m Message, what, digest string) {
 				}
 			}
 			if what != "files" {
-				u.box.Set(edit.Entry{Text: m.Text})
+				u.box.Set(u.labels.entry(m.Text, m.Images))
 			}
 		}
 	})
@@ -286,7 +286,7 @@ func (u *ui) rewind(m Message, what, digest string) {
 // forkBefore continues before a message in a new session: in a fork, or in an empty one if the message is
 // the first.
 func (u *ui) forkBefore(m Message) {
-	again := func() { u.box.Set(edit.Entry{Text: m.Text}) }
+	again := func() { u.box.Set(u.labels.entry(m.Text, m.Images)) }
 	if m.Before == "" {
 		u.join(false, func(context.Context) (string, error) { return "", nil }, again)
 		return

@@ -237,8 +237,8 @@ func (l *plain) submit(text string) {
 	u.submit()
 	u.box.Take()
 	if sent := u.waiting[min(before, len(u.waiting)):]; l.echo {
-		for _, text := range sent {
-			text, _ = record.CutCommands(text)
+		for _, m := range sent {
+			text, _ := record.CutCommands(m.text)
 			u.typed = append(u.typed, text)
 		}
 	}

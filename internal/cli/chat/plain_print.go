@@ -77,7 +77,7 @@ func (l *plain) queue(add func(...string)) {
 		if i := slices.Index(u.typed, q.Text); i >= 0 { // it is printed when the agent reads it
 			u.typed = slices.Delete(u.typed, i, i+1)
 		}
-		l.wrap(add, "Queued until the next step of the agent: "+term.OneLine(q.Text))
+		l.wrap(add, "Queued until the next step of the agent: "+term.OneLine(q.Shown()))
 	}
 	l.queued = ids
 }

@@ -77,7 +77,9 @@ func (u *ui) popupKey(k edit.Key) bool {
 		}
 		text := it.Value
 		if strings.HasPrefix(word, "@") {
-			text = files.Quote(text)
+			if text = files.Quote(text); u.attachMention(start, text) {
+				return true
+			}
 		}
 		if !strings.HasSuffix(text, "/") {
 			text += " "

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/cli/chat/files"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term/edit"
@@ -30,10 +29,10 @@ func (u *ui) record(e edit.Entry) {
 
 // send sends a message. While the first session is being opened, the message waits.
 func (u *ui) send(text string) {
-	text, _ = files.Expand(text, u.cwd)
-	text = record.WithCommands(text, u.context)
+	m := u.message(text)
+	m.text = record.WithCommands(m.text, u.context)
 	u.context = nil
-	u.waiting = append(u.waiting, text)
+	u.waiting = append(u.waiting, m)
 	if u.s == nil && !u.opening {
 		u.openSession()
 	}
@@ -50,12 +49,12 @@ func (u *ui) sendWaiting() {
 	if len(u.waiting) == 0 || u.s == nil || u.sending || u.compacting || u.inbox.Interviewing() {
 		return
 	}
-	text := u.waiting[0]
+	m := u.waiting[0]
 	u.sending = true
 	u.later(func(ctx context.Context) func() {
 		err := u.s.CheckModel()
 		if err == nil {
-			err = u.s.Send(ctx, text)
+			err = u.s.Send(ctx, m.text, m.images...)
 		}
 		return func() {
 			u.sending = false
@@ -84,8 +83,8 @@ func (u *ui) sendWaiting() {
 // giveBack puts messages that were not sent into the box.
 func (u *ui) giveBack() {
 	texts := u.early
-	for _, text := range u.waiting {
-		text, commands := record.CutCommands(text)
+	for _, m := range u.waiting {
+		text, commands := record.CutCommands(m.text) // its labels have their images
 		if texts = append(texts, text); commands != "" {
 			u.context = append(u.context, commands)
 		}
@@ -100,17 +99,17 @@ func (u *ui) interrupt() {
 	queue := slices.DeleteFunc(slices.Clone(u.conv.State().Queue), func(q conversation.Queued) bool { return q.Delivered || q.By != u.look.Me })
 	u.later(func(ctx context.Context) func() {
 		err := u.s.Interrupt(ctx)
-		var texts []string
+		var back []conversation.Queued
 		for _, q := range queue {
 			if err == nil && u.s.Withdraw(ctx, q.ID) == nil { // otherwise the agent has it
-				texts = append(texts, q.Text)
+				back = append(back, q)
 			}
 		}
 		return func() {
 			if err != nil {
 				u.fail("interrupt", err)
 			}
-			u.putBack(texts)
+			u.putBackQueued(back...)
 		}
 	})
 }
@@ -124,9 +123,17 @@ func (u *ui) takeBack(q conversation.Queued) {
 				u.fail("take the message back", err)
 				return
 			}
-			u.putBack([]string{q.Text})
+			u.putBackQueued(q)
 		}
 	})
+}
+
+func (u *ui) putBackQueued(list ...conversation.Queued) {
+	var texts []string
+	for _, q := range list {
+		texts = append(texts, u.labels.entry(q.Text, q.Images).Text)
+	}
+	u.putBack(texts)
 }
 
 // putBack puts messages into the box, before what the user writes there.
@@ -137,5 +144,5 @@ func (u *ui) putBack(texts []string) {
 	if !u.box.Empty() {
 		texts = append(texts, u.box.Text())
 	}
-	u.box.Set(edit.Entry{Text: strings.Join(texts, "\n")})
+	u.box.Set(u.labels.entry(strings.Join(texts, "\n"), nil))
 }

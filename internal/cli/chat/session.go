@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Session is the session of a conversation, and what the next run of it is made of. Its methods may
@@ -95,20 +96,20 @@ func (s *Session) Close() error {
 // sendTries is how often a message is sent if the run ends or starts at the same time.
 const sendTries = 4
 
-// Send gives the model a text. If the run works, the text is recorded and waits for the next model
-// call. Otherwise a new or the next run starts with it. An error can mean that the text was recorded
-// but the answer of the daemon was lost; then the events show it.
-func (s *Session) Send(ctx context.Context, text string) error {
+// Send gives the model a text and images. If the run works, they are recorded and wait for the next
+// model call. Otherwise a new or the next run starts with them. An error can mean that the text was
+// recorded but the answer of the daemon was lost; then the events show it.
+func (s *Session) Send(ctx context.Context, text string, images ...transcript.Media) error {
 	here, id := s.current()
 	if id == "" {
-		return s.run(ctx, here, text)
+		return s.run(ctx, here, text, images)
 	}
 	var err error
 	for range sendTries {
-		if err = s.steer(ctx, id, text); !isStatus(err, http.StatusConflict, http.StatusNotFound) {
+		if err = s.steer(ctx, id, text, images); !isStatus(err, http.StatusConflict, http.StatusNotFound) {
 			return err
 		}
-		if err = s.run(ctx, here, text); !isStatus(err, http.StatusConflict) {
+		if err = s.run(ctx, here, text, images); !isStatus(err, http.StatusConflict) {
 			return err
 		}
 	}
@@ -116,9 +117,9 @@ func (s *Session) Send(ctx context.Context, text string) error {
 }
 
 // steer queues a text for the run. The error is a conflict if the run does not work.
-func (s *Session) steer(ctx context.Context, id, text string) error {
+func (s *Session) steer(ctx context.Context, id, text string, images []transcript.Media) error {
 	return s.call(ctx, func(c *client.Client) error {
-		_, err := c.SteerRun(ctx, id, text)
+		_, err := c.SteerRun(ctx, id, text, images...)
 		return err
 	})
 }
@@ -126,18 +127,18 @@ func (s *Session) steer(ctx context.Context, id, text string) error {
 // Resume continues a run that was interrupted, without a message.
 func (s *Session) Resume(ctx context.Context) error {
 	here, _ := s.current()
-	return s.run(ctx, here, "")
+	return s.run(ctx, here, "", nil)
 }
 
 // run starts or continues the run with the environment of this process, so that API keys are there
 // after a restart of the daemon.
-func (s *Session) run(ctx context.Context, here *place, text string) error {
+func (s *Session) run(ctx context.Context, here *place, text string, images []transcript.Media) error {
 	if err := s.CheckModel(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	spec, start := here.spec, true
-	spec.Prompt = text
+	spec.Prompt, spec.Images = text, images
 	spec.Session.ID = here.nextID()
 	s.mu.Unlock()
 	err := s.call(ctx, func(c *client.Client) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/conversation"
+	"github.com/holdfast-dev/holdfast/internal/inputimage"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/term/pick"
@@ -24,7 +25,11 @@ type Message struct {
 	Item   string
 	Before string // the item before it; "" if it is the first
 	Text   string
+	Images []transcript.Media
 }
+
+// shown returns the text for a list.
+func (m Message) shown() string { return inputimage.WithLabels(m.Text, m.Images) }
 
 // Messages returns the user's messages, oldest first.
 func (s *Session) Messages(ctx context.Context) (list []Message, err error) {
@@ -38,8 +43,9 @@ func (s *Session) Messages(ctx context.Context) (list []Message, err error) {
 	}
 	before := ""
 	for _, e := range loaded.Items {
-		if text := userText(e); text != "" {
-			list = append(list, Message{Item: e.ID(), Before: before, Text: text})
+		if m := userMessage(e); m.shown() != "" {
+			m.Item, m.Before = e.ID(), before
+			list = append(list, m)
 		}
 		before = e.ID()
 	}
@@ -62,10 +68,10 @@ func rewindTo(m Message, what string) api.Rewind {
 	return api.Rewind{Target: cmp.Or(m.Before, "turn:0"), Transcript: what == "transcript", Files: what == "files"}
 }
 
-// userText returns what the user wrote in an item, or "".
-func userText(e transcript.Encoded) string {
+// userMessage returns what the user wrote in an item, or an empty message.
+func userMessage(e transcript.Encoded) (m Message) {
 	if e.Role() != transcript.RoleUser {
-		return ""
+		return m
 	}
 	var list []string
 	older, input, newer := conversation.SplitInput(strings.TrimSpace(e.Text()))
@@ -76,9 +82,17 @@ func userText(e transcript.Encoded) string {
 	}
 	text := strings.Join(list, "\n\n")
 	if strings.HasPrefix(text, "<") {
-		return ""
+		return m
 	}
-	return text
+	m.Text = text
+	if it, err := e.Decode(); err == nil {
+		for _, p := range it.Parts {
+			if i, ok := p.(transcript.Media); ok {
+				m.Images = append(m.Images, i)
+			}
+		}
+	}
+	return m
 }
 
 // Sessions returns the newest sessions of all folders for a list, or those that have a text in their

@@ -18,6 +18,7 @@ type Start struct {
 	Run    *flags.RunFlags // also for attach: its Store, CWD, NoDaemon and Resume
 	Attach bool            // the session must exist; without Run.Resume it is the newest that works, waits or was interrupted
 	Prompt string          // the first message, or ""
+	Images images
 	Screen ScreenFlags
 }
 
@@ -28,7 +29,11 @@ func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	return converse(ctx, p, &Start{Run: &c.RunFlags, Prompt: c.Prompt, Screen: c.ScreenFlags.with(p)})
+	images, err := c.ReadImages(p)
+	if err != nil {
+		return err
+	}
+	return converse(ctx, p, &Start{Run: &c.RunFlags, Prompt: c.Prompt, Images: images, Screen: c.ScreenFlags.with(p)})
 }
 
 func (c *attachCmd) Run(ctx context.Context, p *command.Program) error {

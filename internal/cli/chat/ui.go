@@ -84,7 +84,7 @@ type ui struct {
 	chosen   []policy.Mode        // that the user has chosen here and whose records have not come
 	modes    []modeChange         // that the session does not have yet
 	model    string               // of the next messages, that the user has chosen, or ""
-	waiting  []string             // messages that were not accepted yet
+	waiting  []message            // messages that were not accepted yet
 	sending  bool                 // the first of waiting is being sent
 	early    []string             // what was typed before the session was open or entered
 	typed    []string             // messages that the terminal has shown already, while they were typed
@@ -103,6 +103,9 @@ type ui struct {
 	leaving bool
 	width   int
 	height  int
+
+	labels    attachments
+	clipboard func(ctx context.Context) (image []byte, err error)
 }
 
 // later runs work that waits outside of the loop. What it returns runs in the loop, or in close.
@@ -236,6 +239,9 @@ func (u *ui) finish(b *conversation.Block, streamed bool) {
 	if b.Kind == conversation.Answered && b.Reply != nil {
 		u.inbox.Resolved(*b.Reply)
 	}
+	if b.Kind == conversation.User {
+		u.labels.see(b.Text)
+	}
 	switch {
 	case b.Agent != "" && b.Kind != conversation.Answered: // the tree shows sub-agents
 		return
@@ -340,6 +346,9 @@ func (u *ui) paste(text string) {
 	case u.inbox.Focused() && u.inbox.Paste(text) != edit.Ignored:
 	default:
 		if mention, ok := files.Dropped(text, u.cwd); ok { // a file that was dragged to the terminal
+			if u.attachMention(-1, mention) {
+				break
+			}
 			text = mention
 		}
 		u.box.Paste(text)
@@ -398,6 +407,8 @@ func (u *ui) command(k edit.Key) bool {
 	case u.scrollKey(k):
 	case ctrl == 'o':
 		u.openTranscript()
+	case ctrl == 'v':
+		u.pasteImage()
 	case ctrl == 'x':
 		u.editBox()
 	case ctrl == 'l':

@@ -88,6 +88,12 @@ func block(text, size string) cell {
 	return cell{text: text, show: show, width: len(show), paste: true}
 }
 
+// label returns a block that shows its text.
+func label(text string) cell {
+	show := term.EscapeStrict(text)
+	return cell{text: text, show: show, width: max(1, ansi.StringWidth(show)), paste: true}
+}
+
 // clean returns text with line feeds as line breaks and without invalid UTF-8. Other control
 // characters stay in the text: the model gets what was pasted, and a cell shows them escaped.
 func clean(text string) string {

@@ -128,6 +128,17 @@ func (e *Editor) Word() (word string, start int) {
 	return join(e.text[start:e.cursor]), start
 }
 
+// Block replaces the text between start and the cursor by a block that shows its whole text, such as
+// the label of an image. A start of -1 is the cursor.
+func (e *Editor) Block(start int, text string) {
+	if start < 0 {
+		start = e.cursor
+	}
+	e.endStep()
+	e.replace(min(start, e.cursor), e.cursor, []cell{label(text)})
+	e.endStep()
+}
+
 // Replace replaces the text between start, which [Editor.Word] returned, and the cursor.
 func (e *Editor) Replace(start int, text string) {
 	e.endStep()

@@ -58,7 +58,11 @@ func (n Entry) pieces() iter.Seq2[string, bool] {
 func (n Entry) cells() (cells []cell) {
 	for text, paste := range n.pieces() {
 		if paste {
-			cells = append(cells, pasted(clean(text))...)
+			list := pasted(clean(text))
+			if !list[0].paste { // it is not long, so it was a label
+				list = []cell{label(text)}
+			}
+			cells = append(cells, list...)
 		} else {
 			cells = append(cells, split(clean(text))...)
 		}

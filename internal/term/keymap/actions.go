@@ -11,6 +11,7 @@ chat.mode         shift-tab                        | the next permission mode
 chat.transcript   ctrl-o                           | open everything: whole output, thinking, sub-agents
 chat.question     ctrl-g                           | answer the question that waits, or put it aside
 chat.editor       ctrl-x                           | write in $EDITOR
+chat.image        ctrl-v                           | put the image on the clipboard into the box
 chat.clear        ctrl-l                           | clear the screen
 chat.suspend      ctrl-z                           | suspend
 chat.leave        ctrl-d                           | leave, while the box is empty; a working agent continues in the daemon

@@ -164,11 +164,11 @@ func TestExpand(t *testing.T) {
 		{"@missing.go:10 @a.go\x00", "@missing.go:10 @a.go\x00"},
 		{strings.Repeat("@", 5000), strings.Repeat("@", 5000)},
 	} {
-		if got, _ := Expand(tt.text, dir); got != tt.want {
+		if got, _ := Expand(tt.text, dir, nil); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
-	_, all := Expand("@a.go:3 @d/x.png @d @~/notes.md", dir)
+	_, all := Expand("@a.go:3 @d/x.png @d @~/notes.md", dir, nil)
 	want := []Mention{{Path: "a.go", From: 3, To: 3}, {Path: "d/x.png", Image: true}, {Path: "d", Dir: true}, {Path: home + "/notes.md", Outside: true}}
 	if !slices.Equal(all, want) {
 		t.Errorf("%+v, want %+v", all, want)
@@ -184,7 +184,7 @@ func TestQuote(t *testing.T) {
 	}
 	dir := project(t, files)
 	for _, n := range names {
-		if _, all := Expand(Quote(n)+" and", dir); len(all) != 1 || all[0].Path != n {
+		if _, all := Expand(Quote(n)+" and", dir, nil); len(all) != 1 || all[0].Path != n {
 			t.Errorf("%q: %+v", Quote(n), all)
 		}
 		if path, lines := Query(n + ":10-20"); path != n || lines != ":10-20" {
@@ -223,7 +223,7 @@ func TestDropped(t *testing.T) {
 		if got != tt.want || ok != (tt.want != "") {
 			t.Errorf("%q: %q, %v, want %q", tt.paste, got, ok, tt.want)
 		}
-		if _, all := Expand(got, dir); ok && len(all) != 1 {
+		if _, all := Expand(got, dir, nil); ok && len(all) != 1 {
 			t.Errorf("%q is not a mention", got)
 		}
 	}
@@ -235,7 +235,7 @@ func FuzzExpand(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, all := Expand(text, dir)
+		got, all := Expand(text, dir, nil)
 		if len(all) == 0 && got != text {
 			t.Fatalf("%q: %q without a mention", text, got)
 		}

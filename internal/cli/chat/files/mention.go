@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -37,8 +38,9 @@ func Query(word string) (path, lines string) {
 // Expand replaces the mentions in a prompt by what the model reads: "@a.go:10-20" by
 // "a.go (lines 10-20)". A mention is @ at the start or after white space or "(", with a path of a
 // file that exists, relative to dir or absolute or below ~. A space in a path is written "\ ", or
-// the path is in double quotes. All other text stays as it is.
-func Expand(text, dir string) (string, []Mention) {
+// the path is in double quotes. All other text stays as it is. If image is not nil, it may return a
+// text in place of the name of an image.
+func Expand(text, dir string, image func(path string) string) (string, []Mention) {
 	var b strings.Builder
 	var all []Mention
 	rest := 0 // text before it is written
@@ -55,7 +57,11 @@ func Expand(text, dir string) (string, []Mention) {
 			size -= len(word) - used
 		}
 		all = append(all, m)
-		b.WriteString(text[rest:i] + m.String())
+		name := ""
+		if m.Image && m.From == 0 && image != nil {
+			name = image(m.Path)
+		}
+		b.WriteString(text[rest:i] + cmp.Or(name, m.String()))
 		rest = i + 1 + size
 		i = rest - 1
 	}

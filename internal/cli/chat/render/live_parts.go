@@ -239,7 +239,7 @@ func (r *Renderer) queue(s *conversation.State, width int) section {
 				facts += r.between() + r.Keys.Label("editor.up") + " edits it"
 			}
 			first := r.sign(paint.Accent, "⏎", "Queued:")
-			text := brief(q.Text)
+			text := brief(q.Shown())
 			if q.By != "" && q.By != r.Me {
 				text = paint.Line(q.By) + ": " + text
 			}

@@ -2,6 +2,7 @@ package screentest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -31,6 +32,22 @@ steps:
   - when: {any: true}
     text: Hello.
 `
+
+// An image is a block in the box, and then a part of the message.
+func TestImage(t *testing.T) {
+	atSizes(t, hello, func(w *terminal, name func(string) string) {
+		w.write("design/header.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01"+strings.Repeat("x", 12_000))
+		w.holdfast("")
+		w.types("make it like @hea")
+		w.shows("header.png")
+		w.press("Tab")
+		w.types("but in blue")
+		w.golden(name("image"))
+		w.press("Enter")
+		w.shows("Hello.", "1 model call")
+		w.golden(name("image.sent"))
+	})
+}
 
 func TestStart(t *testing.T) {
 	atSizes(t, hello, func(w *terminal, name func(string) string) {
