@@ -142,7 +142,8 @@ function Run({ r }) {
     <span>${oneLine(words[e.event] || e.event)}</span> <span class="muted">${who(e)}</span>
     ${e.message && html`<div class="mark-text">${e.code && html`<code>${e.code}</code> `}${seen(e.message)}</div>`}
     ${(e.event === 'opened' && e.notices || []).map((n) => html`<div class="mark-text">${seen(n)}</div>`)}
-    ${says && e.text && html`<div class="mark-text">${seen(e.text)}</div>`}</div>`;
+    ${says && e.text && html`<div class="mark-text">${seen(e.text)}</div>`}
+    ${says && (e.images || []).map((i) => html`<div class="mark-text">${oneLine(`[image ${i.name || ''}]`)}</div>`)}</div>`;
 }
 
 const closedWords = { completed: 'turn completed', max_turns: 'stopped: turn limit reached', budget: 'stopped: budget reached', interrupted: 'turn interrupted', failed: 'turn failed' };

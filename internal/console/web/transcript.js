@@ -1,8 +1,9 @@
 // Turns a session's records into the rows of the transcript. Everything about one call (the
 // call, the decision, the approval and the outcome) is one row.
 
+const kindOf = (p) => (p.type === 'media' && p.mime?.startsWith('image/') ? 'image' : p.type);
 const partText = (p) => (p?.type === 'text' ? p.text : p?.type === 'structured' ? JSON.stringify(p.value, null, 2)
-  : p?.type ? `[${p.type}${p.name || p.path ? ' ' + (p.name || p.path) : ''}]` : '');
+  : p?.type ? `[${kindOf(p)}${p.name || p.path ? ' ' + (p.name || p.path) : ''}]` : '');
 const textOf = (content) => (typeof content === 'string' ? content : Array.isArray(content) ? content.map(partText).join('\n') : '');
 
 /** Transcript reads records in order. A row that changes has a new version v. */

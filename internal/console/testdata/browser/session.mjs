@@ -53,6 +53,13 @@ await run({
     await until(async () => (await bottom()) < 4, 'it is at its end again');
     await calls();
   },
+  'images of a message are named': async () => {
+    const image = { name: 'plan.png', mime: 'image/png', data: 'AAAA' };
+    await control('append', { session: 'build', kind: 'item', payload: { item: { role: 'user', id: 'look', parts: [{ type: 'text', text: 'look' }, { type: 'media', ...image }] } } });
+    await page.locator('.row', { hasText: '[image plan.png]' }).last().waitFor();
+    await control('append', { session: 'build', kind: 'run.event', payload: { event: 'steered', text: 'and this', images: [{ ...image, name: 'more.png' }] } });
+    await page.getByText('[image more.png]').last().waitFor();
+  },
   'steer, mode, stop, continue': async () => {
     await page.getByLabel('Say something to the running agent').fill('only the tests');
     await page.keyboard.press('Enter');
