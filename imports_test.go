@@ -87,7 +87,7 @@ var layers = map[string]int{
 	"internal/term/edit":         2, // the input box of the conversation
 	"internal/term/pager":        4, // a page that scrolls
 	"internal/term/pick":         3, // a list with a fuzzy filter
-	"internal/term/keymap":       3, // the keys that the user has chosen
+	"internal/term/keymap":       1, // the keys that the user has chosen
 	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
 	"internal/term/input":        0, // reads keys of a terminal
 	"internal/term/live":         1, // draws the end of a conversation

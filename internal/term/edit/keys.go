@@ -3,16 +3,12 @@ package edit
 import (
 	"strings"
 	"unicode"
+
+	"github.com/holdfast-dev/holdfast/internal/term/keymap"
 )
 
-// Key is a pressed key. It has the fields that a terminal library knows, so that this package
-// depends on none.
-type Key struct {
-	Code             rune   // the character on the key, without modifiers: 'a' for Ctrl-A; 0 for a named key
-	Text             string // what the key types; "" if it types nothing
-	Alt, Ctrl, Shift bool
-	Name             string // enter, tab, esc, backspace, delete, up, down, left, right, home, end; "" for characters
-}
+// Key is a pressed key.
+type Key = keymap.Key
 
 // Result is what a key did.
 type Result int

@@ -5,9 +5,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
+
+// Key is a pressed key. It has the fields that a terminal library knows, so that this package
+// depends on none.
+type Key struct {
+	Code             rune   // the character on the key, without modifiers: 'a' for Ctrl-A; 0 for a named key
+	Text             string // what the key types; "" if it types nothing
+	Alt, Ctrl, Shift bool
+	Name             string // enter, tab, esc, backspace, delete, up, down, left, right, home, end; "" for characters
+}
 
 // named are the keys that have names.
 var named = []string{
@@ -19,7 +26,7 @@ var named = []string{
 var spellings = map[string]string{"escape": "esc", "return": "enter", "pageup": "pgup", "pagedown": "pgdown", "del": "delete"}
 
 // Parse returns the key of a name such as ctrl-o, alt-enter, f5 or q.
-func Parse(text string) (k edit.Key, ok bool) {
+func Parse(text string) (k Key, ok bool) {
 	rest := text
 	for {
 		at := strings.IndexAny(rest, "-+")
@@ -65,7 +72,7 @@ func Parse(text string) (k edit.Key, ok bool) {
 }
 
 // nameOf returns the name of a key, as in the settings.
-func nameOf(k edit.Key) string {
+func nameOf(k Key) string {
 	name := k.Name
 	switch {
 	case name != "":

@@ -22,7 +22,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/spelling"
-	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
 
 // Context is where a key is pressed.
@@ -57,7 +56,7 @@ func (a *Action) Context() Context {
 // Map has the keys that the user has chosen. The nil Map has the defaults.
 type Map struct {
 	keys  map[string][]string // of actions that have others than by default
-	bound map[Context]map[string]*edit.Key
+	bound map[Context]map[string]*Key
 }
 
 // Problem is a choice that is not used: the action keeps its default keys.
@@ -77,7 +76,7 @@ var needed = []string{"chat.send", "list.choose"}
 // New returns a map with the keys that the user has chosen for actions, and what is wrong with them.
 // An action without keys has none.
 func New(chosen map[string][]string) (*Map, []Problem) {
-	m := &Map{keys: map[string][]string{}, bound: map[Context]map[string]*edit.Key{}}
+	m := &Map{keys: map[string][]string{}, bound: map[Context]map[string]*Key{}}
 	var problems []Problem
 	wrong := func(name, hint, format string, args ...any) {
 		delete(m.keys, name)
@@ -166,7 +165,7 @@ func (m *Map) bind() {
 		}
 		bound := m.bound[a.Context()]
 		if bound == nil {
-			bound = map[string]*edit.Key{}
+			bound = map[string]*Key{}
 			m.bound[a.Context()] = bound
 		}
 		for _, k := range chosen {
@@ -187,9 +186,9 @@ func (m *Map) bind() {
 }
 
 // key returns the key that the widgets know.
-func (a *Action) key() *edit.Key {
+func (a *Action) key() *Key {
 	if a.Name == "chat.leave" { // Ctrl-D also deletes a character
-		return &edit.Key{Name: Leave}
+		return &Key{Name: Leave}
 	}
 	first, _ := Parse(a.Keys[0])
 	for _, key := range a.Keys {
@@ -205,7 +204,7 @@ const Leave = "leave"
 
 // Translate returns the key of the widgets for a key that was pressed, in the first of the contexts
 // in which it means something else than by default. It reports false if the key means nothing.
-func (m *Map) Translate(k edit.Key, contexts ...Context) (edit.Key, bool) {
+func (m *Map) Translate(k Key, contexts ...Context) (Key, bool) {
 	if m == nil {
 		return k, true
 	}

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/holdfast-dev/holdfast/internal/term/edit"
 )
 
-func key(t *testing.T, name string) edit.Key {
+func key(t *testing.T, name string) Key {
 	t.Helper()
 	k, ok := Parse(name)
 	if !ok {
