@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +51,18 @@ func writePlugin(h *remoteEnv) {
 		h.t.Fatal(err)
 	}
 	write(h.t, h.dir, "kit/skills/up/SKILL.md", "---\nname: up\ndescription: Writes in capitals.\n---\nx\n")
+}
+
+// dot returns a PNG image of one pixel.
+func dot() []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1)))
+	return b.Bytes()
+}
+
+func writeImage(h *remoteEnv) {
+	h.t.Helper()
+	write(h.t, h.dir, "dot.png", string(dot()))
 }
 
 // createWorkspace creates a workspace.
@@ -144,6 +160,7 @@ const oneServer = `{"mcpServers": {"clock": {"command": "/nonexistent/clock"}}}`
 // fieldChecks has one entry for each field of [runspec.Spec].
 var fieldChecks = map[string]fieldCheck{
 	"Prompt":           {sent: `"go"`, gone: true},
+	"Images":           {before: writeImage, args: []string{"--image", "dot.png"}, sent: `"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(dot()) + `"`, gone: true},
 	"Model":            {args: []string{"--model", "openai/other"}, sent: `"model":"other"`},
 	"Cwd":              {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
 	"AddDirs":          {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
