@@ -155,9 +155,10 @@ func TestHistory(t *testing.T) {
 func TestImageInput(t *testing.T) {
 	s := newVendorEnv(t)
 	a := s.agent("one", agent.Options{})
+	dot := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01") // the head of an image of one pixel
 	for _, after := range []string{"say one", "say two"} {
 		var res event.Result
-		for e, err := range a.Run(t.Context(), transcript.Media{MIME: "image/png", Data: []byte{1}}, transcript.Text{Text: after}) {
+		for e, err := range a.Run(t.Context(), transcript.Media{MIME: "image/png", Data: dot}, transcript.Text{Text: after}) {
 			must(t, err)
 			if r, ok := e.(event.Result); ok {
 				res = r
