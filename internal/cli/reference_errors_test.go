@@ -128,7 +128,7 @@ func errorRows(t *testing.T) [][][]string {
 		rows[i] = append(rows[i], []string{docgen.Text("sandbox: " + v.String()), v.Hint})
 	}
 	for _, r := range rows {
-		slices.SortFunc(r, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+		slices.SortFunc(r, slices.Compare)
 	}
 	return rows
 }
